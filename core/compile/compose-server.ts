@@ -1,0 +1,57 @@
+import type { Candidate } from '../model/candidate.ts'
+import { canonicalJson } from '../model/canonical-json.ts'
+import { PUBLISHER_PROVIDED, SERVER_SCHEMA, type Server } from '../model/entry.ts'
+import { type Finding, findingOf } from '../model/finding.ts'
+
+/** As much as one resource may put into everyone's registry. */
+const MAX_ENTRY = 262_144
+
+export type KubernetesMetadata = 'minimal' | 'full'
+export type Composed = { readonly server: Server; readonly json: string; readonly findings: readonly Finding[] }
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length
+
+const kubernetesOf = ({ ref, uid, image }: Candidate, detail: KubernetesMetadata): Readonly<Record<string, string | undefined>> => ({
+  kind: ref.kind,
+  namespace: ref.namespace,
+  // ToolHive's schema knows no dot in a name, and its clients refuse the whole registry for one.
+  name: ref.name.includes('.') ? undefined : ref.name,
+  ...(detail === 'full' && { uid, image }),
+})
+
+const compose = (candidate: Candidate, name: string, detail: KubernetesMetadata): Server => {
+  const { title, description, version, icon, remotes, tier, tags, tools, toolDefinitions, group } = candidate
+  const extension = {
+    status: 'active',
+    tier,
+    tags,
+    tools,
+    tool_definitions: toolDefinitions,
+    // That schema is closed, and this is the place that it leaves open.
+    custom_metadata: group === undefined ? undefined : { group },
+    metadata: { kubernetes: kubernetesOf(candidate, detail) },
+  }
+  return {
+    $schema: SERVER_SCHEMA,
+    name,
+    ...(title !== undefined && { title }),
+    description,
+    version,
+    ...(icon !== undefined && { icons: [{ src: icon }] }),
+    remotes,
+    _meta: { [PUBLISHER_PROVIDED]: { 'io.github.stacklok': Object.fromEntries(remotes.map(({ url }) => [url, extension])) } },
+  }
+}
+
+/** The server.json of a candidate. One that is too large loses its tools before it could crowd out others. */
+export const composeServer = (candidate: Candidate, name: string, detail: KubernetesMetadata): Composed => {
+  const whole = compose(candidate, name, detail)
+  const json = canonicalJson(whole)
+  const bytes = bytesOf(json)
+  if (bytes <= MAX_ENTRY) return { server: whole, json, findings: [] }
+  const withoutDefinitions = compose({ ...candidate, toolDefinitions: undefined }, name, detail)
+  const fits = bytesOf(canonicalJson(withoutDefinitions)) <= MAX_ENTRY
+  const server = fits ? withoutDefinitions : compose({ ...candidate, toolDefinitions: undefined, tools: undefined }, name, detail)
+  const dropped = fits ? ['tool-definitions'] : ['tool-definitions', 'tools']
+  return { server, json: canonicalJson(server), findings: [findingOf(candidate.ref, { code: 'EntryTooLarge', bytes, dropped })] }
+}

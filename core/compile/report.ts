@@ -1,0 +1,24 @@
+import { compareFindings, FINDING_CODES, type Finding } from '../model/finding.ts'
+import { subjectKey } from '../model/resource.ts'
+import type { Compiled } from './compile.ts'
+
+const RANK = new Map(Object.keys(FINDING_CODES).map((code, index) => [code, index]))
+
+/** The obstacle to remove first: codes stand in that order in the table, and what keeps nothing out comes last. */
+const isBefore = (a: Finding, b: Finding): boolean => (RANK.get(a.code) ?? 0) < (RANK.get(b.code) ?? 0)
+
+/**
+ * All findings of one sync, in their order. Of those about a subject that is listed in no registry, exactly one is
+ * decisive.
+ */
+export const orderFindings = (findings: readonly Finding[], registries: readonly Compiled[]): readonly Finding[] => {
+  const listed = new Set(registries.flatMap(({ state }) => state.entries.filter(({ status }) => status === 'active').map(({ owner }) => subjectKey(owner))))
+  const sorted = [...findings].sort(compareFindings)
+  const decisive = new Map<string, Finding>()
+  for (const finding of sorted) {
+    const key = subjectKey(finding.subject)
+    const first = decisive.get(key)
+    if (!listed.has(key) && (first === undefined || isBefore(finding, first))) decisive.set(key, finding)
+  }
+  return sorted.map((finding) => (decisive.get(subjectKey(finding.subject)) === finding ? { ...finding, decisive: true } : finding))
+}

@@ -1,0 +1,23 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { compareText } from './order.ts'
+
+/** JSON with sorted keys and without absent values: equal values give equal bytes. */
+export const canonicalJson = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`)
+  return `{${fields.join(',')}}`
+}
+
+/** SHA-256 as hex. Synchronous, so that the core needs no promise: WebCrypto's digest is not. */
+export const digestOf = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)))
+
+/** Whatever walks a value of others relies on this bound; a cycle of YAML aliases is endlessly deep. */
+export const isDeeperThan = (value: unknown, levels: number): boolean => {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((each) => isDeeperThan(each, levels - 1))
+}

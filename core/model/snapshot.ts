@@ -1,0 +1,59 @@
+import type { McpKind } from './resource.ts'
+import type { Selector } from './selector.ts'
+
+/** How files are read: as manifests that were never applied, or as the dump of a live cluster, where nothing is assumed. */
+export type ReadAs = 'manifests' | 'cluster'
+
+export type ObjectMeta = {
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string | undefined
+  readonly createdAt: number | undefined
+  readonly terminating: boolean
+  readonly labels: ReadonlyMap<string, string>
+  /** Only `toolhive.stacklok.dev/…`, by the rest of the key. A value that is no string is kept, to be reported. */
+  readonly annotations: ReadonlyMap<string, unknown>
+}
+
+export type Condition = { readonly type: string; readonly status: string }
+
+/** The fields of an MCP resource that listing needs. Header values and Secret names are not among them. */
+export type McpResource = {
+  readonly kind: McpKind
+  readonly meta: ObjectMeta
+  readonly transport: string | undefined
+  readonly proxyMode: string | undefined
+  readonly image: string | undefined
+  readonly remoteUrl: string | undefined
+  readonly group: string | undefined
+  readonly externalAuth: string | undefined
+  readonly headerNames: readonly string[]
+  readonly privateAuthority: boolean
+  readonly insecureAllowHttp: boolean
+  readonly status: { readonly phase: string | undefined; readonly conditions: readonly Condition[] } | undefined
+}
+
+export type McpGroup = { readonly kind: 'MCPGroup'; readonly meta: ObjectMeta }
+
+export type ExternalAuthConfig = {
+  readonly kind: 'MCPExternalAuthConfig'
+  readonly meta: ObjectMeta
+  readonly type: string | undefined
+  readonly headerName: string | undefined
+  readonly upstreams: number
+}
+
+export type SnapshotObject = McpResource | McpGroup | ExternalAuthConfig
+
+/** Which MCP resources of a cluster a source takes. Empty means all. */
+export type Scope = { readonly namespaces: readonly string[]; readonly labelSelector: Selector }
+
+/** All that was read from a cluster in one go: complete, or it does not exist. */
+export type Snapshot = {
+  readonly source: string
+  readonly readAs: ReadAs
+  readonly scope: Scope
+  readonly resources: readonly McpResource[]
+  readonly groups: readonly McpGroup[]
+  readonly externalAuthConfigs: readonly ExternalAuthConfig[]
+}
