@@ -4,8 +4,14 @@ import type { Compiled } from './compile.ts'
 
 const RANK = new Map(Object.keys(FINDING_CODES).map((code, index) => [code, index]))
 
-/** The obstacle to remove first: codes stand in that order in the table, and what keeps nothing out comes last. */
-const isBefore = (a: Finding, b: Finding): boolean => (RANK.get(a.code) ?? 0) < (RANK.get(b.code) ?? 0)
+/** Did this keep the subject out? These two say so without an effect: nobody asked for it to be in. */
+const isObstacle = ({ code, effect }: Finding): boolean => effect === 'skipped' || code === 'NotExported' || code === 'NotSelected'
+
+/** The obstacle to remove first: codes stand in that order in their table. */
+const isBefore = (a: Finding, b: Finding): boolean => {
+  if (isObstacle(a) !== isObstacle(b)) return isObstacle(a)
+  return (RANK.get(a.code) ?? 0) < (RANK.get(b.code) ?? 0)
+}
 
 /**
  * All findings of one sync, in their order. Of those about a subject that is listed in no registry, exactly one is

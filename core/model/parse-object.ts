@@ -21,7 +21,7 @@ const metadata = z.object({
   name: subdomain,
   uid: text,
   creationTimestamp: z.iso.datetime({ offset: true }).nullish(),
-  deletionTimestamp: z.unknown(),
+  deletionTimestamp: z.unknown().optional(),
   labels: z.record(z.string(), z.string()).nullish(),
   annotations: map.nullish(),
 })

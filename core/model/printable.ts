@@ -11,5 +11,6 @@ export const printable = (text: string, most = 80): string => {
 export const quote = (value: unknown): string => {
   if (typeof value === 'string') return `"${printable(value)}"`
   if (Array.isArray(value)) return 'a list'
-  return value !== null && typeof value === 'object' ? 'an object' : `${typeof value} ${String(value)}`
+  if (value === null) return 'null'
+  return typeof value === 'object' ? 'an object' : `${String(value)}, a ${typeof value}`
 }

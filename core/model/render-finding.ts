@@ -118,3 +118,9 @@ export const renderFinding = (finding: Finding): Sentence => {
       return finding satisfies never
   }
 }
+
+/** A finding as data for others: with its words, and the fields that its code has. */
+export const findingJson = (finding: Finding): Readonly<Record<string, unknown>> => {
+  const { code, class: findingClass, effect, subject, decisive, ...rest } = finding
+  return { code, class: findingClass, effect, subject, ...renderFinding(finding), ...(decisive && { decisive }), ...rest }
+}

@@ -1,0 +1,25 @@
+import type { Hono } from 'hono'
+import type { ReadManifests } from '../../core/ports.ts'
+
+export type Listening = {
+  readonly port: number
+  /** Ends when the process is asked to. */
+  readonly closed: Promise<void>
+}
+
+/** What the commands need of the world; the entry gives it. */
+export type World = {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly now: () => number
+  readonly print: (text: string) => void
+  readonly printError: (text: string) => void
+  readonly readManifests: ReadManifests
+  /** The text of a file; `absent` is an answer, anything else that fails throws. */
+  readonly readFile: (path: string) => Promise<{ readonly kind: 'found'; readonly text: string } | { readonly kind: 'absent' }>
+  readonly listen: (app: Hono, host: string, port: number) => Promise<Listening>
+}
+
+/** The caller asked for something that cannot be meant: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}

@@ -1,0 +1,55 @@
+import type { ConfigProblem, JsonSchema } from './problems.ts'
+import { nearest } from '../nearest.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+type Settings = Readonly<Record<string, unknown>>
+type Setting = { readonly section: string; readonly key: string; readonly type: JsonSchema['type'] | undefined }
+
+export type Overrides = { readonly problems: readonly ConfigProblem[]; readonly apply: (settings: Settings) => Settings }
+
+const PREFIX = 'WAYPOST_'
+/** Holds the whole file as text, where there is no file system. */
+export const CONFIG_VARIABLE = `${PREFIX}CONFIG`
+
+const upper = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+
+/** Every setting of the form `section.key` with a single value, by its variable: WAYPOST_DISCOVERY_REQUIRE_READY. */
+const settingsOf = (schema: JsonSchema): ReadonlyMap<string, Setting> => {
+  const settings = new Map<string, Setting>()
+  for (const [section, node] of Object.entries(schema.properties ?? {})) {
+    for (const [key, setting] of Object.entries((typeof node === 'object' && node.properties) || {})) {
+      const type = typeof setting === 'object' ? setting.type : undefined
+      if (type !== 'object' && type !== 'array') settings.set(`${PREFIX}${upper(section)}_${upper(key)}`, { section, key, type })
+    }
+  }
+  return settings
+}
+
+const valueOf = (text: string, type: Setting['type']): unknown => {
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return type === 'number' && text.trim() !== '' ? Number(text) : text
+}
+
+const sectionOf = (settings: Settings, section: string): Settings => {
+  const value = settings[section]
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+/** Reads the `WAYPOST_*` variables. One that is no setting is refused: a misspelt one would silently do nothing. */
+export const environmentOverrides = (environment: Environment, schema: JsonSchema): Overrides => {
+  const known = settingsOf(schema)
+  const given = Object.entries(environment).filter(([name, value]) => name.startsWith(PREFIX) && name !== CONFIG_VARIABLE && value !== undefined)
+  const problems = given
+    .filter(([name]) => !known.has(name))
+    .map(([name]): ConfigProblem => {
+      const [meant] = nearest(name, [...known.keys(), CONFIG_VARIABLE])
+      return { setting: name, problem: `is not a variable of ours; ${meant === undefined ? 'unset it' : `did you mean ${meant}?`}` }
+    })
+  const apply = (settings: Settings): Settings =>
+    given.reduce<Settings>((result, [name, text]) => {
+      const setting = known.get(name)
+      if (setting === undefined || text === undefined) return result
+      return { ...result, [setting.section]: { ...sectionOf(result, setting.section), [setting.key]: valueOf(text, setting.type) } }
+    }, settings)
+  return { problems, apply }
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+import { readFile } from 'node:fs/promises'
+import { createManifestReader } from '../../adapters/cluster/manifests.ts'
+import { OperationError } from '../../core/model/operation-error.ts'
+import { run } from '../cli/program.ts'
+import type { World } from '../cli/world.ts'
+import { listen } from './node.ts'
+
+const world: World = {
+  environment: process.env,
+  now: Date.now,
+  print: (text) => void process.stdout.write(text),
+  printError: (text) => void process.stderr.write(text),
+  readManifests: createManifestReader(process.stdin),
+  readFile: async (path) => {
+    try {
+      return { kind: 'found', text: await readFile(path, 'utf8') }
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { kind: 'absent' }
+      throw new OperationError('FileUnreadable', `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}.`, { cause: error })
+    }
+  },
+  listen,
+}
+
+// Left to end by itself, so that what was written to a pipe arrives whole.
+process.exitCode = await run(process.argv.slice(2), world)
