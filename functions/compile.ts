@@ -19,7 +19,13 @@ export const compileManifests = (config: Config, manifests: Manifests, readAs: R
   const sources = config.sources.map(({ name, scope, hasClaims }) => {
     const { snapshot, findings } = parseSnapshot(name, readAs, scope, manifests)
     const discovery = discover(snapshot, config.discovery)
-    return { name, hasClaims, snapshot, candidates: discovery.candidates, findings: [...findings, ...discovery.findings] }
+    return {
+      name,
+      hasClaims,
+      snapshot,
+      candidates: discovery.candidates,
+      findings: [...findings, ...discovery.findings],
+    }
   })
   const unused = sources
     .filter(({ name }) => !config.registries.some((registry) => registry.sources.includes(name)))
@@ -27,10 +33,23 @@ export const compileManifests = (config: Config, manifests: Manifests, readAs: R
   const registries = config.registries.map(({ name, hasClaims, sources: wanted }) =>
     compile(
       undefined,
-      { registry: name, hasClaims, sources: wanted.flatMap((source) => sources.filter((each) => each.name === source)), ...config.publish },
+      {
+        registry: name,
+        hasClaims,
+        sources: wanted.flatMap((source) => sources.filter((each) => each.name === source)),
+        ...config.publish,
+      },
       now,
     ),
   )
-  const findings = [...sources.flatMap((source) => source.findings), ...unused, ...registries.flatMap((registry) => registry.findings)]
-  return { registries, findings: orderFindings(findings, registries), snapshots: sources.map(({ snapshot }) => snapshot) }
+  const findings = [
+    ...sources.flatMap((source) => source.findings),
+    ...unused,
+    ...registries.flatMap((registry) => registry.findings),
+  ]
+  return {
+    registries,
+    findings: orderFindings(findings, registries),
+    snapshots: sources.map(({ snapshot }) => snapshot),
+  }
 }

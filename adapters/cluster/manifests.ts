@@ -8,7 +8,11 @@ import type { ManifestDocument, Manifests, ReadManifests } from '../../core/port
 
 const MANIFEST = /\.(ya?ml|json)$/i
 
-const firstLine = (problem: unknown): string => printable((problem instanceof Error ? problem.message : String(problem)).split('\n')[0] ?? '', 160).replace(/[.:]+$/, '')
+const firstLine = (problem: unknown): string =>
+  printable((problem instanceof Error ? problem.message : String(problem)).split('\n')[0] ?? '', 160).replace(
+    /[.:]+$/,
+    '',
+  )
 
 const parseYaml = (file: string, content: string): readonly ManifestDocument[] => {
   return [...parseAllDocuments(content, { logLevel: 'error' })].map((parsed, index): ManifestDocument => {
@@ -30,7 +34,8 @@ export const parseManifests = (file: string, content: string): readonly Manifest
     try {
       return [{ kind: 'read', file, document: 1, value: JSON.parse(content) }]
     } catch (thrown) {
-      if (file.toLowerCase().endsWith('.json')) return [{ kind: 'unreadable', file, document: 1, problem: firstLine(thrown) }]
+      if (file.toLowerCase().endsWith('.json'))
+        return [{ kind: 'unreadable', file, document: 1, problem: firstLine(thrown) }]
     }
   }
   return parseYaml(file, content)
@@ -68,7 +73,12 @@ export const createManifestReader =
     try {
       return await readPath(path)
     } catch (cause) {
-      const reason = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT' ? 'it does not exist' : firstLine(cause)
-      throw new OperationError('ManifestsUnreadable', `Cannot read ${path}: ${reason}. Give --from a file, a folder or - for standard input.`, { cause })
+      const reason =
+        cause instanceof Error && 'code' in cause && cause.code === 'ENOENT' ? 'it does not exist' : firstLine(cause)
+      throw new OperationError(
+        'ManifestsUnreadable',
+        `Cannot read ${path}: ${reason}. Give --from a file, a folder or - for standard input.`,
+        { cause },
+      )
     }
   }

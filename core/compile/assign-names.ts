@@ -8,7 +8,8 @@ export type Named = { readonly candidate: Candidate; readonly name: string }
 export type NameAssignment = { readonly named: readonly Named[]; readonly findings: readonly Finding[] }
 
 /** What tells a resource apart from the holder of its name: between clusters the source, within one the kind. */
-const suffixOf = ({ ref }: Candidate, holder: ResourceRef): string => (ref.source === holder.source ? ref.kind.toLowerCase() : ref.source)
+const suffixOf = ({ ref }: Candidate, holder: ResourceRef): string =>
+  ref.source === holder.source ? ref.kind.toLowerCase() : ref.source
 
 /**
  * Names are sticky and never taken over: whoever had one keeps it, and what is withdrawn holds it while its tombstone

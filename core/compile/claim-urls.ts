@@ -19,7 +19,9 @@ export const claimUrls = (candidates: readonly Candidate[], previous: RegistrySt
     for (const url of urls) holders.set(sameUrl(url), owner)
   }
   // A holder that has moved to another URL has let go of this one.
-  const stillWanted = new Set(candidates.flatMap(({ ref, remotes }) => remotes.map(({ url }) => `${subjectKey(ref)} ${sameUrl(url)}`)))
+  const stillWanted = new Set(
+    candidates.flatMap(({ ref, remotes }) => remotes.map(({ url }) => `${subjectKey(ref)} ${sameUrl(url)}`)),
+  )
   for (const [url, owner] of holders) if (!stillWanted.has(`${subjectKey(owner)} ${url}`)) holders.delete(url)
 
   const kept: Candidate[] = []

@@ -11,7 +11,11 @@ import type { EntryState, RegistryState } from './state.ts'
 import { continueTimeline, type Listed } from './timeline.ts'
 import { compareVersions } from './version-order.ts'
 
-export type SourceInput = { readonly name: string; readonly hasClaims: boolean; readonly candidates: readonly Candidate[] }
+export type SourceInput = {
+  readonly name: string
+  readonly hasClaims: boolean
+  readonly candidates: readonly Candidate[]
+}
 
 export type RegistryInputs = {
   readonly registry: string
@@ -23,7 +27,11 @@ export type RegistryInputs = {
   readonly tombstones: number
 }
 
-export type Compiled = { readonly state: RegistryState; readonly document: RegistryDocument; readonly findings: readonly Finding[] }
+export type Compiled = {
+  readonly state: RegistryState
+  readonly document: RegistryDocument
+  readonly findings: readonly Finding[]
+}
 
 /** The oldest first; one without a date was there before dates were kept. */
 const precedence = (sources: readonly SourceInput[]) => {
@@ -48,8 +56,21 @@ const storedOrder = compareBy<EntryState>(
 const entryOf = (state: EntryState, server: Server, serverJson: string): Entry => {
   const { name, version, status, isLatest } = state
   const time = (at: number): string => new Date(at).toISOString()
-  const official = { status, isLatest, publishedAt: time(state.publishedAt), updatedAt: time(state.updatedAt), statusChangedAt: time(state.statusChangedAt) }
-  return { name, version, status, isLatest, server, json: `{"_meta":${canonicalJson({ [OFFICIAL]: official })},"server":${serverJson}}` }
+  const official = {
+    status,
+    isLatest,
+    publishedAt: time(state.publishedAt),
+    updatedAt: time(state.updatedAt),
+    statusChangedAt: time(state.statusChangedAt),
+  }
+  return {
+    name,
+    version,
+    status,
+    isLatest,
+    server,
+    json: `{"_meta":${canonicalJson({ [OFFICIAL]: official })},"server":${serverJson}}`,
+  }
 }
 
 /** The fold: what a registry was, what its sources say now, and a time, give what it is, and why. */
@@ -60,14 +81,26 @@ export const compile = (previous: RegistryState | undefined, inputs: RegistryInp
   const ordered = [...admitted.candidates].sort(precedence(inputs.sources))
   const claimed = claimUrls(ordered, previous)
   const { named, findings: nameFindings } = assignNames(claimed.candidates, previous)
-  const composed = named.map(({ candidate, name }) => ({ ...composeServer(candidate, name, inputs.kubernetesMetadata), candidate }))
-  const listed = composed.map(({ server, json, candidate }): Listed => ({ server, json, owner: candidate.ref, wantedName: candidate.wantedName }))
+  const composed = named.map(({ candidate, name }) => ({
+    ...composeServer(candidate, name, inputs.kubernetesMetadata),
+    candidate,
+  }))
+  const listed = composed.map(
+    ({ server, json, candidate }): Listed => ({ server, json, owner: candidate.ref, wantedName: candidate.wantedName }),
+  )
 
-  const dated = [...continueTimeline(listed, previous?.entries ?? [], inputs.tombstones, at)].sort((a, b) => storedOrder(a.state, b.state))
+  const dated = [...continueTimeline(listed, previous?.entries ?? [], inputs.tombstones, at)].sort((a, b) =>
+    storedOrder(a.state, b.state),
+  )
   const entries = dated.map(({ state, server, json }) => entryOf(state, server, json))
   const states = dated.map(({ state }) => state)
   const isUnchanged = previous !== undefined && canonicalJson(states) === canonicalJson(previous.entries)
-  const findings = [...admitted.findings, ...claimed.findings, ...nameFindings, ...composed.flatMap((each) => each.findings)]
+  const findings = [
+    ...admitted.findings,
+    ...claimed.findings,
+    ...nameFindings,
+    ...composed.flatMap((each) => each.findings),
+  ]
   return {
     state: isUnchanged ? previous : { at, entries: states },
     document: { registry: inputs.registry, entries, digest: digestOf(entries.map(({ json }) => json).join('\n')) },

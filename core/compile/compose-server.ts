@@ -3,15 +3,18 @@ import { canonicalJson } from '../model/canonical-json.ts'
 import { PUBLISHER_PROVIDED, SERVER_SCHEMA, type Server } from '../model/entry.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
 
-/** As much as one resource may put into everyone's registry. */
-const MAX_ENTRY = 262_144
+/** As much as one resource may put into everyone's registry: a page of 100 stays below the 6 MB that a Lambda can answer. */
+const MAX_ENTRY = 60_000
 
 export type KubernetesMetadata = 'minimal' | 'full'
 export type Composed = { readonly server: Server; readonly json: string; readonly findings: readonly Finding[] }
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
-const kubernetesOf = ({ ref, uid, image }: Candidate, detail: KubernetesMetadata): Readonly<Record<string, string | undefined>> => ({
+const kubernetesOf = (
+  { ref, uid, image }: Candidate,
+  detail: KubernetesMetadata,
+): Readonly<Record<string, string | undefined>> => ({
   kind: ref.kind,
   namespace: ref.namespace,
   // ToolHive's schema knows no dot in a name, and its clients refuse the whole registry for one.
@@ -39,7 +42,9 @@ const compose = (candidate: Candidate, name: string, detail: KubernetesMetadata)
     version,
     ...(icon !== undefined && { icons: [{ src: icon }] }),
     remotes,
-    _meta: { [PUBLISHER_PROVIDED]: { 'io.github.stacklok': Object.fromEntries(remotes.map(({ url }) => [url, extension])) } },
+    _meta: {
+      [PUBLISHER_PROVIDED]: { 'io.github.stacklok': Object.fromEntries(remotes.map(({ url }) => [url, extension])) },
+    },
   }
 }
 
@@ -51,7 +56,13 @@ export const composeServer = (candidate: Candidate, name: string, detail: Kubern
   if (bytes <= MAX_ENTRY) return { server: whole, json, findings: [] }
   const withoutDefinitions = compose({ ...candidate, toolDefinitions: undefined }, name, detail)
   const fits = bytesOf(canonicalJson(withoutDefinitions)) <= MAX_ENTRY
-  const server = fits ? withoutDefinitions : compose({ ...candidate, toolDefinitions: undefined, tools: undefined }, name, detail)
+  const server = fits
+    ? withoutDefinitions
+    : compose({ ...candidate, toolDefinitions: undefined, tools: undefined }, name, detail)
   const dropped = fits ? ['tool-definitions'] : ['tool-definitions', 'tools']
-  return { server, json: canonicalJson(server), findings: [findingOf(candidate.ref, { code: 'EntryTooLarge', bytes, dropped })] }
+  return {
+    server,
+    json: canonicalJson(server),
+    findings: [findingOf(candidate.ref, { code: 'EntryTooLarge', bytes, dropped })],
+  }
 }

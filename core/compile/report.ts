@@ -5,7 +5,8 @@ import type { Compiled } from './compile.ts'
 const RANK = new Map(Object.keys(FINDING_CODES).map((code, index) => [code, index]))
 
 /** Did this keep the subject out? These two say so without an effect: nobody asked for it to be in. */
-const isObstacle = ({ code, effect }: Finding): boolean => effect === 'skipped' || code === 'NotExported' || code === 'NotSelected'
+const isObstacle = ({ code, effect }: Finding): boolean =>
+  effect === 'skipped' || code === 'NotExported' || code === 'NotSelected'
 
 /** The obstacle to remove first: codes stand in that order in their table. */
 const isBefore = (a: Finding, b: Finding): boolean => {
@@ -18,7 +19,11 @@ const isBefore = (a: Finding, b: Finding): boolean => {
  * decisive.
  */
 export const orderFindings = (findings: readonly Finding[], registries: readonly Compiled[]): readonly Finding[] => {
-  const listed = new Set(registries.flatMap(({ state }) => state.entries.filter(({ status }) => status === 'active').map(({ owner }) => subjectKey(owner))))
+  const listed = new Set(
+    registries.flatMap(({ state }) =>
+      state.entries.filter(({ status }) => status === 'active').map(({ owner }) => subjectKey(owner)),
+    ),
+  )
   const sorted = [...findings].sort(compareFindings)
   const decisive = new Map<string, Finding>()
   for (const finding of sorted) {
@@ -26,5 +31,7 @@ export const orderFindings = (findings: readonly Finding[], registries: readonly
     const first = decisive.get(key)
     if (!listed.has(key) && (first === undefined || isBefore(finding, first))) decisive.set(key, finding)
   }
-  return sorted.map((finding) => (decisive.get(subjectKey(finding.subject)) === finding ? { ...finding, decisive: true } : finding))
+  return sorted.map((finding) =>
+    decisive.get(subjectKey(finding.subject)) === finding ? { ...finding, decisive: true } : finding,
+  )
 }

@@ -5,7 +5,12 @@ import type { EntryState } from './state.ts'
 import { latestOf } from './version-order.ts'
 
 /** A server version that is to be listed now. */
-export type Listed = { readonly server: Server; readonly json: string; readonly owner: ResourceRef; readonly wantedName: string }
+export type Listed = {
+  readonly server: Server
+  readonly json: string
+  readonly owner: ResourceRef
+  readonly wantedName: string
+}
 
 type Dated = { readonly state: EntryState; readonly server: Server; readonly json: string }
 
@@ -32,7 +37,9 @@ const date = ({ server, json, owner, wantedName }: Listed, before: EntryState | 
 }
 
 const bury = (before: EntryState, at: number): EntryState =>
-  before.status === 'deleted' ? before : { ...before, status: 'deleted', content: '', urls: [], updatedAt: at, statusChangedAt: at }
+  before.status === 'deleted'
+    ? before
+    : { ...before, status: 'deleted', content: '', urls: [], updatedAt: at, statusChangedAt: at }
 
 const tombstone = ({ name, version }: EntryState): Server => ({ name, version, description: 'Removed' })
 
@@ -48,9 +55,16 @@ const markLatest = (dated: readonly Dated[], at: number): readonly Dated[] => {
 }
 
 /** Joins what is listed now with what was: times go on, what is gone becomes a tombstone, old tombstones go. */
-export const continueTimeline = (listed: readonly Listed[], previous: readonly EntryState[], tombstones: number, at: number): readonly Dated[] => {
+export const continueTimeline = (
+  listed: readonly Listed[],
+  previous: readonly EntryState[],
+  tombstones: number,
+  at: number,
+): readonly Dated[] => {
   const before = new Map(previous.map((state) => [keyOf(state), state]))
-  const active = listed.map((each): Dated => ({ state: date(each, before.get(keyOf(each.server)), at), server: each.server, json: each.json }))
+  const active = listed.map(
+    (each): Dated => ({ state: date(each, before.get(keyOf(each.server)), at), server: each.server, json: each.json }),
+  )
   const listedKeys = new Set(active.map(({ state }) => keyOf(state)))
   const buried = previous
     .filter((state) => !listedKeys.has(keyOf(state)))

@@ -24,4 +24,7 @@ const isNewer = (a: Version, b: Version): boolean => {
  * not semver, the youngest. Where all are deleted one still is the latest, so that a reader who follows `latest` sees it go.
  */
 export const latestOf = <V extends Version>(versions: readonly V[]): V | undefined =>
-  versions.reduce<V | undefined>((latest, each) => (latest === undefined || isNewer(each, latest) ? each : latest), undefined)
+  versions.reduce<V | undefined>(
+    (latest, each) => (latest === undefined || isNewer(each, latest) ? each : latest),
+    undefined,
+  )

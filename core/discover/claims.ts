@@ -3,7 +3,10 @@ import type { FindingDetail } from '../model/finding.ts'
 import type { McpResource } from '../model/snapshot.ts'
 import { readJson } from './fields.ts'
 
-export type ReadClaims = { readonly kind: 'none' } | { readonly kind: 'claims'; readonly claims: Claims } | { readonly kind: 'bad'; readonly finding: FindingDetail }
+export type ReadClaims =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'claims'; readonly claims: Claims }
+  | { readonly kind: 'bad'; readonly finding: FindingDetail }
 
 const isClaim = (value: unknown): value is string | readonly string[] =>
   typeof value === 'string' || (Array.isArray(value) && value.every((each) => typeof each === 'string'))
@@ -17,7 +20,10 @@ export const readClaims = (resource: McpResource): ReadClaims => {
   }
   const claims = Object.entries(value)
   if (!claims.every((claim): claim is [string, string | readonly string[]] => isClaim(claim[1]))) {
-    return { kind: 'bad', finding: { code: 'ClaimsInvalid', problem: 'has a value that is neither a string nor an array of strings' } }
+    return {
+      kind: 'bad',
+      finding: { code: 'ClaimsInvalid', problem: 'has a value that is neither a string nor an array of strings' },
+    }
   }
   return { kind: 'claims', claims: Object.fromEntries(claims) }
 }

@@ -1,5 +1,6 @@
 import type { Remote } from '../model/entry.ts'
 import type { FindingDetail } from '../model/finding.ts'
+import { sortOf } from '../model/printable.ts'
 import type { ExternalAuthConfig, McpResource } from '../model/snapshot.ts'
 import { parseEndpoint } from './endpoint.ts'
 import type { Field } from './fields.ts'
@@ -11,13 +12,20 @@ import { readTransport } from './transport.ts'
 const readUrl = ({ meta }: McpResource): Field<string> => {
   const value = meta.annotations.get('registry-url')
   if (typeof value === 'string' || value === undefined) return { value: value?.trim() || undefined, findings: [] }
-  return { value: undefined, findings: [{ code: 'AnnotationInvalid', annotation: 'registry-url', problem: `is a ${typeof value}, not a string` }] }
+  return {
+    value: undefined,
+    findings: [{ code: 'AnnotationInvalid', annotation: 'registry-url', problem: `is ${sortOf(value)}, not a string` }],
+  }
 }
 
 export type DirectRemote = { readonly remotes: readonly Remote[]; readonly findings: readonly FindingDetail[] }
 
 /** The endpoint that the resource itself names: its `registry-url`, or the `remoteUrl` of an MCPServerEntry. */
-export const readDirectRemote = (resource: McpResource, findAuthConfig: FindAuthConfig, options: DiscoveryOptions): DirectRemote => {
+export const readDirectRemote = (
+  resource: McpResource,
+  findAuthConfig: FindAuthConfig,
+  options: DiscoveryOptions,
+): DirectRemote => {
   const isEntry = resource.kind === 'MCPServerEntry'
   const transport = readTransport(resource)
   const annotated = readUrl(resource)

@@ -7,7 +7,17 @@ import { selects } from '../model/selector.ts'
 import type { McpResource, Scope, Snapshot } from '../model/snapshot.ts'
 import { readClaims } from './claims.ts'
 import { indexAuthConfigs, readDirectRemote } from './direct-remote.ts'
-import { type Field, readDescription, readIcon, readTags, readTier, readTitle, readToolDefinitions, readTools, readVersion } from './fields.ts'
+import {
+  type Field,
+  readDescription,
+  readIcon,
+  readTags,
+  readTier,
+  readTitle,
+  readToolDefinitions,
+  readTools,
+  readVersion,
+} from './fields.ts'
 import { readOptIn } from './opt-in.ts'
 import type { DiscoveryOptions } from './options.ts'
 import { readReadiness } from './readiness.ts'
@@ -16,17 +26,28 @@ import type { FindAuthConfig } from './required-headers.ts'
 /** What a cluster offers to a registry, and what its owners should know. */
 export type Discovery = { readonly candidates: readonly Candidate[]; readonly findings: readonly Finding[] }
 
-type Surroundings = { readonly snapshot: Snapshot; readonly groups: ReadonlySet<string>; readonly findAuthConfig: FindAuthConfig }
+type Surroundings = {
+  readonly snapshot: Snapshot
+  readonly groups: ReadonlySet<string>
+  readonly findAuthConfig: FindAuthConfig
+}
 
 const notSelected = ({ meta }: McpResource, scope: Scope): FindingDetail | undefined => {
-  if (scope.namespaces.length > 0 && !scope.namespaces.includes(meta.namespace)) return { code: 'NotSelected', by: 'namespaces' }
+  if (scope.namespaces.length > 0 && !scope.namespaces.includes(meta.namespace))
+    return { code: 'NotSelected', by: 'namespaces' }
   return selects(scope.labelSelector, meta.labels) ? undefined : { code: 'NotSelected', by: 'labelSelector' }
 }
 
 /** Everything that is asked of a resource that opted in; every obstacle is reported, not only the first. */
-const examine = (resource: McpResource, ref: ResourceRef, around: Surroundings, options: DiscoveryOptions): Discovery => {
+const examine = (
+  resource: McpResource,
+  ref: ResourceRef,
+  around: Surroundings,
+  options: DiscoveryOptions,
+): Discovery => {
   const findings: Finding[] = []
-  const report = (...details: readonly FindingDetail[]): void => void findings.push(...details.map((detail) => findingOf(ref, detail)))
+  const report = (...details: readonly FindingDetail[]): void =>
+    void findings.push(...details.map((detail) => findingOf(ref, detail)))
   const take = <T>(field: Field<T>): T | undefined => {
     report(...field.findings)
     return field.value
@@ -44,11 +65,13 @@ const examine = (resource: McpResource, ref: ResourceRef, around: Surroundings, 
   report(...direct.findings)
 
   const inGroup = resource.group !== undefined && around.groups.has(`${meta.namespace}/${resource.group}`)
-  if (resource.group !== undefined && !inGroup) report({ code: 'ReferenceNotFound', kind: 'MCPGroup', name: printable(resource.group) })
+  if (resource.group !== undefined && !inGroup)
+    report({ code: 'ReferenceNotFound', kind: 'MCPGroup', name: printable(resource.group) })
 
   const description = take(readDescription(resource))
   const generates = options.missingDescription === 'generate'
-  if (description === undefined) findings.push(findingOf(ref, { code: 'DescriptionMissing' }, generates ? 'degraded' : 'skipped'))
+  if (description === undefined)
+    findings.push(findingOf(ref, { code: 'DescriptionMissing' }, generates ? 'degraded' : 'skipped'))
 
   const candidate: Candidate = {
     ref,

@@ -3,7 +3,15 @@ import type { EndpointField, FindingDetail, HostRange, UrlProblem } from '../mod
 import { printable } from '../model/printable.ts'
 
 const MAX_URL = 2048
-const METADATA_HOSTS = ['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal', '100.100.100.200', '168.63.129.16', '169.254.169.254', 'fd00:ec2::254']
+const METADATA_HOSTS = [
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data.ec2.internal',
+  '100.100.100.200',
+  '168.63.129.16',
+  '169.254.169.254',
+  'fd00:ec2::254',
+]
 const CLUSTER_SUFFIXES = ['.svc', '.cluster.local']
 
 const RANGES: Partial<Record<string, HostRange>> = {
@@ -34,7 +42,8 @@ const rangeOfHost = (hostname: string): HostRange | undefined => {
   if (METADATA_HOSTS.includes(host)) return 'metadata'
   if (ipaddr.isValid(host)) return rangeOfAddress(ipaddr.parse(host))
   if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback'
-  if (CLUSTER_SUFFIXES.some((suffix) => host.endsWith(suffix)) || /^kubernetes\.default(\.|$)/.test(host)) return 'clusterInternal'
+  if (CLUSTER_SUFFIXES.some((suffix) => host.endsWith(suffix)) || /^kubernetes\.default(\.|$)/.test(host))
+    return 'clusterInternal'
   // A name without a dot is a Service of somebody's namespace.
   return host.includes('.') ? undefined : 'clusterInternal'
 }
@@ -59,13 +68,15 @@ export const parseEndpoint = (field: EndpointField, value: string, rules: Endpoi
   const text = value.trim()
   const url = URL.parse(text.slice(0, MAX_URL))
   const problem = problemOf(text, url)
-  if (problem !== undefined || url === null) return { kind: 'refused', finding: { code: 'EndpointInvalid', field, problem: problem ?? 'relative' } }
+  if (problem !== undefined || url === null)
+    return { kind: 'refused', finding: { code: 'EndpointInvalid', field, problem: problem ?? 'relative' } }
   const range = rangeOfHost(url.hostname)
   if (range !== undefined && !(range === 'private' && rules.allowPrivate)) {
     return { kind: 'refused', finding: { code: 'EndpointNotPublic', field, host: printable(url.hostname, 253), range } }
   }
   const isHttp = url.protocol === 'http:'
-  if (isHttp && !rules.allowHttp) return { kind: 'refused', finding: { code: 'EndpointInvalid', field, problem: 'insecure' } }
+  if (isHttp && !rules.allowHttp)
+    return { kind: 'refused', finding: { code: 'EndpointInvalid', field, problem: 'insecure' } }
   // As it was written where that is the same URL: clients compare it as text with what people configured.
   const published = url.href === `${text}/` ? text : url.href
   const findings: FindingDetail[] = []

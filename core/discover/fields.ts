@@ -2,6 +2,7 @@ import semver from 'semver'
 import { isDeeperThan } from '../model/canonical-json.ts'
 import { isHttpsUrl, isServerVersion, lengthOf, MAX_TEXT } from '../model/entry.ts'
 import type { FindingDetail } from '../model/finding.ts'
+import { sortOf } from '../model/printable.ts'
 import type { McpResource } from '../model/snapshot.ts'
 
 /** A Kubernetes object carries at most this much in all of its annotations together. */
@@ -11,8 +12,6 @@ const TOOL_NAME = /^[\w-]{1,128}$/
 
 /** What an annotation gave: a value or nothing, and what its owner should know. */
 export type Field<T> = { readonly value: T | undefined; readonly findings: readonly FindingDetail[] }
-
-
 
 const nothing = { value: undefined, findings: [] }
 const bad = (annotation: string, problem: string): Field<never> => ({
@@ -24,20 +23,29 @@ const bad = (annotation: string, problem: string): Field<never> => ({
 export const readText = ({ meta }: McpResource, annotation: string): Field<string> => {
   const value = meta.annotations.get(annotation)
   if (value === undefined) return nothing
-  if (typeof value !== 'string') return bad(annotation, `is a ${typeof value}, not a string: put it in quotes`)
+  if (typeof value !== 'string') return bad(annotation, `is ${sortOf(value)}, not a string: put it in quotes`)
   if (value.length > MAX_ANNOTATION) return bad(annotation, `is longer than ${MAX_ANNOTATION} characters`)
   const line = value.replace(/\s+/g, ' ').trim().toWellFormed()
   const text = line.replace(/\p{Cc}/gu, '')
   if (text === '') return nothing
-  return text === line ? { value: text, findings: [] } : { value: text, findings: bad(annotation, 'contains control characters, which were removed').findings }
+  return text === line
+    ? { value: text, findings: [] }
+    : { value: text, findings: bad(annotation, 'contains control characters, which were removed').findings }
 }
 
 /** Reads a text and keeps it only if `read` takes it. */
-const readAs = <T>(resource: McpResource, annotation: string, problem: string, read: (text: string) => T | undefined): Field<T> => {
+const readAs = <T>(
+  resource: McpResource,
+  annotation: string,
+  problem: string,
+  read: (text: string) => T | undefined,
+): Field<T> => {
   const { value: text, findings } = readText(resource, annotation)
   if (text === undefined) return { value: undefined, findings }
   const value = read(text)
-  return value === undefined ? { value, findings: [...findings, ...bad(annotation, problem).findings] } : { value, findings }
+  return value === undefined
+    ? { value, findings: [...findings, ...bad(annotation, problem).findings] }
+    : { value, findings }
 }
 
 const cutAtWord = (text: string): string => {
@@ -55,13 +63,20 @@ export const readDescription = (resource: McpResource): Field<string> => {
 }
 
 export const readTitle = (resource: McpResource): Field<string> =>
-  readAs(resource, 'registry-title', `is longer than ${MAX_TEXT} characters`, (text) => (lengthOf(text) <= MAX_TEXT ? text : undefined))
+  readAs(resource, 'registry-title', `is longer than ${MAX_TEXT} characters`, (text) =>
+    lengthOf(text) <= MAX_TEXT ? text : undefined,
+  )
 
 export const readIcon = (resource: McpResource): Field<string> =>
-  readAs(resource, 'registry-icon', 'is no https URL of at most 255 characters', (text) => (isHttpsUrl(text) && text.length <= 255 ? text : undefined))
+  readAs(resource, 'registry-icon', 'is no https URL of at most 255 characters', (text) =>
+    isHttpsUrl(text) && text.length <= 255 ? text : undefined,
+  )
 
 // The next two have the forms that ToolHive's schema demands: one value outside of it, and its clients refuse the whole registry.
-const TIERS = new Map([['official', 'Official'], ['community', 'Community']])
+const TIERS = new Map([
+  ['official', 'Official'],
+  ['community', 'Community'],
+])
 export const readTier = (resource: McpResource): Field<string> =>
   readAs(resource, 'registry-tier', 'is neither Official nor Community', (text) => TIERS.get(text.toLowerCase()))
 
@@ -78,8 +93,11 @@ const imageVersion = (image: string | undefined): string | undefined => {
 }
 
 export const readVersion = (resource: McpResource, from: 'annotation' | 'image'): Field<string> => {
-  const { value, findings } = readAs(resource, 'registry-version', 'is no single version: neither latest nor a range, at most 255 characters', (text) =>
-    isServerVersion(text) ? text : undefined,
+  const { value, findings } = readAs(
+    resource,
+    'registry-version',
+    'is no single version: neither latest nor a range, at most 255 characters',
+    (text) => (isServerVersion(text) ? text : undefined),
   )
   return { value: value ?? (from === 'image' ? imageVersion(resource.image) : undefined) ?? '1.0.0', findings }
 }
@@ -88,11 +106,13 @@ export const readVersion = (resource: McpResource, from: 'annotation' | 'image')
 export const readJson = ({ meta }: McpResource, annotation: string): Field<unknown> => {
   const text = meta.annotations.get(annotation)
   if (text === undefined) return nothing
-  if (typeof text !== 'string') return bad(annotation, `is a ${typeof text}, not a string of JSON`)
+  if (typeof text !== 'string') return bad(annotation, `is ${sortOf(text)}, not a string of JSON`)
   if (text.length > MAX_ANNOTATION) return bad(annotation, `is longer than ${MAX_ANNOTATION} characters`)
   try {
     const value: unknown = JSON.parse(text)
-    return isDeeperThan(value, MAX_JSON_DEPTH) ? bad(annotation, `is nested deeper than ${MAX_JSON_DEPTH} levels`) : { value, findings: [] }
+    return isDeeperThan(value, MAX_JSON_DEPTH)
+      ? bad(annotation, `is nested deeper than ${MAX_JSON_DEPTH} levels`)
+      : { value, findings: [] }
   } catch {
     return bad(annotation, 'is not JSON')
   }
@@ -104,11 +124,13 @@ export const readTools = (resource: McpResource): Field<readonly string[]> => {
   if (!Array.isArray(value)) return bad('tools', 'is not a JSON array of tool names')
   const good = value.filter((name) => typeof name === 'string' && TOOL_NAME.test(name))
   const left = value.length - good.length
-  const leftOut = left === 0 ? [] : bad('tools', `has ${left} values that are no tool names, which were left out`).findings
+  const leftOut =
+    left === 0 ? [] : bad('tools', `has ${left} values that are no tool names, which were left out`).findings
   return { value: good.length === 0 ? undefined : [...new Set(good)], findings: leftOut }
 }
 
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isTool = (tool: unknown): boolean =>
   isMap(tool) &&
@@ -119,5 +141,7 @@ const isTool = (tool: unknown): boolean =>
 export const readToolDefinitions = (resource: McpResource): Field<readonly unknown[]> => {
   const { value, findings } = readJson(resource, 'tool-definitions')
   if (value === undefined) return { value, findings }
-  return Array.isArray(value) && value.every(isTool) ? { value, findings } : bad('tool-definitions', 'is not a JSON array of MCP tools')
+  return Array.isArray(value) && value.every(isTool)
+    ? { value, findings }
+    : bad('tool-definitions', 'is not a JSON array of MCP tools')
 }

@@ -11,7 +11,8 @@ export type OptIn = { readonly exported: boolean; readonly findings: readonly Fi
 export const readOptIn = ({ meta: { annotations } }: McpResource, options: DiscoveryOptions): OptIn => {
   const value = annotations.get('registry-export')
   if (value === 'true') return { exported: true, findings: [] }
-  if (value !== undefined && OPT_OUTS.includes(String(value).trim().toLowerCase())) return { exported: false, findings: [{ code: 'NotExported' }] }
+  if (value !== undefined && OPT_OUTS.includes(String(value).trim().toLowerCase()))
+    return { exported: false, findings: [{ code: 'NotExported' }] }
 
   const nearMiss: FindingDetail[] = value === undefined ? [] : [{ code: 'ExportValueInvalid', value: quote(value) }]
   if (!annotations.has('registry-url')) return { exported: false, findings: [{ code: 'NotExported' }, ...nearMiss] }

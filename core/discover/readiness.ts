@@ -8,13 +8,18 @@ const READY = ['Ready', 'Running', 'Valid']
 
 const validOf = ({ status }: McpResource): readonly FindingDetail[] => {
   if (status === undefined) return []
-  if (status.phase !== undefined) return READY.includes(status.phase) ? [] : [{ code: 'EntryNotValid', phase: printable(status.phase) }]
+  if (status.phase !== undefined)
+    return READY.includes(status.phase) ? [] : [{ code: 'EntryNotValid', phase: printable(status.phase) }]
   const failed = status.conditions.find(({ type, status }) => /Valid(ated)?$/.test(type) && status !== 'True')
   return failed === undefined ? [] : [{ code: 'EntryNotValid', condition: printable(failed.type) }]
 }
 
 /** Is the resource in a state to be listed? An entry must be valid; the others only where `requireReady` asks for it. */
-export const readReadiness = (resource: McpResource, readAs: ReadAs, options: DiscoveryOptions): readonly FindingDetail[] => {
+export const readReadiness = (
+  resource: McpResource,
+  readAs: ReadAs,
+  options: DiscoveryOptions,
+): readonly FindingDetail[] => {
   const { kind, meta, status } = resource
   if (meta.terminating || status?.phase === 'Terminating') return [{ code: 'ResourceTerminating' }]
   if (kind === 'MCPServerEntry') return validOf(resource)

@@ -1,7 +1,7 @@
 import type { RemoteHeader } from '../model/entry.ts'
 import type { FindingDetail } from '../model/finding.ts'
 import { compareText } from '../model/order.ts'
-import { quote } from '../model/printable.ts'
+import { printable, quote } from '../model/printable.ts'
 import type { ExternalAuthConfig, McpResource } from '../model/snapshot.ts'
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
@@ -20,7 +20,12 @@ export const readRequiredHeaders = (resource: McpResource, findAuthConfig: FindA
   const names: string[] = []
   if (resource.externalAuth !== undefined) {
     const config = findAuthConfig(resource.meta.namespace, resource.externalAuth)
-    if (config === undefined) findings.push({ code: 'ReferenceNotFound', kind: 'MCPExternalAuthConfig', name: quote(resource.externalAuth) })
+    if (config === undefined)
+      findings.push({
+        code: 'ReferenceNotFound',
+        kind: 'MCPExternalAuthConfig',
+        name: printable(resource.externalAuth),
+      })
     else if (config.upstreams > 1) findings.push({ code: 'ExternalAuthMultiUpstream', config: config.meta.name })
     names.push(...authHeader(config))
   }

@@ -34,7 +34,11 @@ export type Entry = {
 }
 
 /** All entries of one registry in three runs (latest, older, deleted), each by name, then version. */
-export type RegistryDocument = { readonly registry: string; readonly entries: readonly Entry[]; readonly digest: string }
+export type RegistryDocument = {
+  readonly registry: string
+  readonly entries: readonly Entry[]
+  readonly digest: string
+}
 
 // The schema allows one character on each side; the official registry wants both halves to start and end alphanumeric.
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]\/[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]$/

@@ -7,7 +7,14 @@ export type FindingEffect = 'none' | 'degraded' | 'skipped'
 
 /** Which field an endpoint came from. */
 export type EndpointField = 'registry-url' | 'spec.remoteUrl'
-export type UrlProblem = 'relative' | 'scheme' | 'credentials' | 'fragment' | 'controlCharacter' | 'tooLong' | 'insecure'
+export type UrlProblem =
+  | 'relative'
+  | 'scheme'
+  | 'credentials'
+  | 'fragment'
+  | 'controlCharacter'
+  | 'tooLong'
+  | 'insecure'
 export type HostRange = 'loopback' | 'linkLocal' | 'metadata' | 'clusterInternal' | 'reserved' | 'private'
 
 /** What each code needs to say its sentence. Never a secret, never a URL that was refused. */
@@ -33,7 +40,12 @@ export type FindingDetail =
   | { readonly code: 'TransportInvalid'; readonly field: string; readonly value?: string }
   | { readonly code: 'EndpointMissing' }
   | { readonly code: 'EndpointInvalid'; readonly field: EndpointField; readonly problem: UrlProblem }
-  | { readonly code: 'EndpointNotPublic'; readonly field: EndpointField; readonly host: string; readonly range: HostRange }
+  | {
+      readonly code: 'EndpointNotPublic'
+      readonly field: EndpointField
+      readonly host: string
+      readonly range: HostRange
+    }
   | { readonly code: 'ExternalAuthMultiUpstream'; readonly config: string }
   | { readonly code: 'DescriptionMissing' }
   | { readonly code: 'UrlConflict'; readonly url: string; readonly holder: Subject }

@@ -11,10 +11,19 @@ const named = z.object({ name: z.string() }).nullish()
 const reference = z.union([z.string(), z.object({ name: z.string() })]).nullish()
 const headers = z.array(z.object({ headerName: z.string() })).nullish()
 
-const label = z.string().regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'is no Kubernetes namespace').max(63)
-const subdomain = z.string().regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'is no Kubernetes name').max(253)
+const label = z
+  .string()
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'is no Kubernetes namespace')
+  .max(63)
+const subdomain = z
+  .string()
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'is no Kubernetes name')
+  .max(253)
 // Values are judged where they are used: one wrong annotation must not cost the resource.
-const map = z.custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'is not a map')
+const map = z.custom<object>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'is not a map',
+)
 
 const metadata = z.object({
   namespace: label.nullish(),
@@ -38,12 +47,16 @@ const mcpResource = z.object({
       groupRef: reference,
       config: z.object({ groupRef: reference }).nullish(),
       externalAuthConfigRef: named,
-      headerForward: z.object({ addPlaintextHeaders: map.nullish(), addHeadersFromSecret: headers, addHeadersFromSecrets: headers }).nullish(),
+      headerForward: z
+        .object({ addPlaintextHeaders: map.nullish(), addHeadersFromSecret: headers, addHeadersFromSecrets: headers })
+        .nullish(),
       caBundleRef: map.nullish(),
       insecureAllowHTTP: z.boolean().nullish(),
     })
     .nullish(),
-  status: z.object({ phase: text, conditions: z.array(z.object({ type: z.string(), status: z.string() })).nullish() }).nullish(),
+  status: z
+    .object({ phase: text, conditions: z.array(z.object({ type: z.string(), status: z.string() })).nullish() })
+    .nullish(),
 })
 
 const mcpGroup = z.object({ metadata })
@@ -74,7 +87,8 @@ const metaOf = (meta: z.infer<typeof metadata>): ObjectMeta => ({
   ),
 })
 
-const nameOf = (ref: z.infer<typeof reference>): string | undefined => (typeof ref === 'string' ? ref : ref?.name) || undefined
+const nameOf = (ref: z.infer<typeof reference>): string | undefined =>
+  (typeof ref === 'string' ? ref : ref?.name) || undefined
 
 const mcpObject = (kind: McpKind, { metadata, spec, status }: z.infer<typeof mcpResource>): SnapshotObject => {
   const forward = spec?.headerForward
@@ -88,7 +102,10 @@ const mcpObject = (kind: McpKind, { metadata, spec, status }: z.infer<typeof mcp
     remoteUrl: spec?.remoteUrl || spec?.remoteURL || undefined,
     group: nameOf(spec?.groupRef) ?? nameOf(spec?.config?.groupRef),
     externalAuth: spec?.externalAuthConfigRef?.name || undefined,
-    headerNames: [...Object.keys(forward?.addPlaintextHeaders ?? {}), ...secretHeaders.map((header) => header.headerName)],
+    headerNames: [
+      ...Object.keys(forward?.addPlaintextHeaders ?? {}),
+      ...secretHeaders.map((header) => header.headerName),
+    ],
     privateAuthority: spec?.caBundleRef != null,
     insecureAllowHttp: spec?.insecureAllowHTTP === true,
     status: status == null ? undefined : { phase: status.phase || undefined, conditions: status.conditions ?? [] },
@@ -106,7 +123,8 @@ const orProblem = <T>(parsed: z.ZodSafeParseResult<T>, toObject: (data: T) => Sn
   if (parsed.success) return { kind: 'object', object: toObject(parsed.data) }
   const [issue] = parsed.error.issues
   // zod says "Invalid input: expected string, received number"; ours already are the end of a sentence.
-  const problem = issue?.message.replace(/^Invalid input: /, '').replace(/^expected/, 'is wrong: expected') ?? 'is wrong'
+  const problem =
+    issue?.message.replace(/^Invalid input: /, '').replace(/^expected/, 'is wrong: expected') ?? 'is wrong'
   return { kind: 'invalid', field: issue?.path.join('.') || 'it', problem }
 }
 
@@ -114,7 +132,8 @@ const orProblem = <T>(parsed: z.ZodSafeParseResult<T>, toObject: (data: T) => Sn
 export const parseObject = (apiVersion: string, kind: string, value: unknown): ParsedObject => {
   if (!apiVersion.startsWith(`${GROUP}/`)) return { kind: 'other' }
   if (isMcpKind(kind)) return orProblem(mcpResource.safeParse(value), (data) => mcpObject(kind, data))
-  if (kind === 'MCPGroup') return orProblem(mcpGroup.safeParse(value), (data) => ({ kind, meta: metaOf(data.metadata) }))
+  if (kind === 'MCPGroup')
+    return orProblem(mcpGroup.safeParse(value), (data) => ({ kind, meta: metaOf(data.metadata) }))
   if (kind !== 'MCPExternalAuthConfig') return { kind: 'other' }
   return orProblem(externalAuthConfig.safeParse(value), ({ metadata, spec }) => ({
     kind,

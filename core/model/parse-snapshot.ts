@@ -15,7 +15,8 @@ const isMap = (value: unknown): value is Loose => typeof value === 'object' && v
 /** The objects of a document: itself, or those of a `List`, of a `MCPServerList`, or of a bare array. */
 const objectsOf = (value: unknown): readonly unknown[] => {
   if (Array.isArray(value)) return value.flatMap(objectsOf)
-  if (!isMap(value) || typeof value.kind !== 'string' || !value.kind.endsWith('List') || !Array.isArray(value.items)) return [value]
+  if (!isMap(value) || typeof value.kind !== 'string' || !value.kind.endsWith('List') || !Array.isArray(value.items))
+    return [value]
   // Items of a typed list carry neither apiVersion nor kind.
   const { apiVersion, kind } = value
   const own = kind === 'List' ? {} : { apiVersion, kind: kind.slice(0, -'List'.length) }
@@ -48,7 +49,8 @@ export const parseSnapshot = (source: string, readAs: ReadAs, scope: Scope, mani
     if (value === null || value === undefined) return
     if (!isMap(value)) return reportFile({ code: 'DocumentUnreadable', document, problem: 'it is not a map of fields' })
     const { apiVersion, kind } = value
-    if (typeof apiVersion !== 'string' || typeof kind !== 'string') return reportFile({ code: 'NotAManifest', document })
+    if (typeof apiVersion !== 'string' || typeof kind !== 'string')
+      return reportFile({ code: 'NotAManifest', document })
     const parsed = parseObject(apiVersion, kind, value)
     if (parsed.kind === 'other') return
     const subject = subjectOf(source, value)
@@ -65,13 +67,23 @@ export const parseSnapshot = (source: string, readAs: ReadAs, scope: Scope, mani
   for (const document of manifests.documents) {
     const file: Subject = { source, kind: 'File', namespace: '', name: printable(document.file, 200) }
     const report = (detail: FindingDetail): void => void findings.push(findingOf(file, detail))
-    if (document.kind === 'unreadable') report({ code: 'DocumentUnreadable', document: document.document, problem: document.problem })
+    if (document.kind === 'unreadable')
+      report({ code: 'DocumentUnreadable', document: document.document, problem: document.problem })
     else if (isDeeperThan(document.value, MAX_DEPTH)) {
-      report({ code: 'DocumentUnreadable', document: document.document, problem: `it is nested deeper than ${MAX_DEPTH} levels` })
+      report({
+        code: 'DocumentUnreadable',
+        document: document.document,
+        problem: `it is nested deeper than ${MAX_DEPTH} levels`,
+      })
     } else for (const value of objectsOf(document.value)) read(value, report, document.document)
   }
   if (manifests.documents.length === 0) {
-    findings.push(findingOf({ source, kind: 'File', namespace: '', name: printable(manifests.root, 200) }, { code: 'NothingToRead' }))
+    findings.push(
+      findingOf(
+        { source, kind: 'File', namespace: '', name: printable(manifests.root, 200) },
+        { code: 'NothingToRead' },
+      ),
+    )
   }
 
   const taken: SnapshotObject[] = []

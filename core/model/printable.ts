@@ -7,10 +7,15 @@ export const printable = (text: string, most = 80): string => {
   return cut.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escape)
 }
 
-/** A value of others as it would be written in JSON. */
+/** What sort of value this is, as the end of a sentence: "it is a number". */
+export const sortOf = (value: unknown): string => {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  return `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`
+}
+
+/** A value of others, for a sentence. */
 export const quote = (value: unknown): string => {
   if (typeof value === 'string') return `"${printable(value)}"`
-  if (Array.isArray(value)) return 'a list'
-  if (value === null) return 'null'
-  return typeof value === 'object' ? 'an object' : `${String(value)}, a ${typeof value}`
+  return value === null || typeof value === 'object' ? sortOf(value) : `${String(value)}, ${sortOf(value)}`
 }

@@ -5,7 +5,8 @@ export type Sentence = { readonly message: string; readonly fix: string }
 
 const PREFIX = 'toolhive.stacklok.dev'
 const say = (message: string, fix: string): Sentence => ({ message, fix })
-const place = ({ kind, namespace, name }: Subject): string => [kind, namespace, name].filter((part) => part !== '').join('/')
+const place = ({ kind, namespace, name }: Subject): string =>
+  [kind, namespace, name].filter((part) => part !== '').join('/')
 
 const URL_PROBLEMS: Record<UrlProblem, string> = {
   relative: 'is not an absolute URL',
@@ -31,89 +32,186 @@ export const renderFinding = (finding: Finding): Sentence => {
   const at = finding.subject
   switch (finding.code) {
     case 'DocumentUnreadable':
-      return say(`Document ${finding.document} of ${at.name} cannot be read: ${finding.problem}.`, 'Correct the document; the others of the file were read.')
+      return say(
+        `Document ${finding.document} of ${at.name} cannot be read: ${finding.problem}.`,
+        'Correct the document; the others of the file were read.',
+      )
     case 'NotAManifest':
-      return say(`Document ${finding.document} of ${at.name} is no Kubernetes object: it has no apiVersion and kind.`, 'Nothing, if it is meant for another tool; otherwise add apiVersion and kind.')
+      return say(
+        `Document ${finding.document} of ${at.name} is no Kubernetes object: it has no apiVersion and kind.`,
+        'Nothing, if it is meant for another tool; otherwise add apiVersion and kind.',
+      )
     case 'NothingToRead':
       return say(`${at.name} holds no .yaml, .yml or .json file.`, 'Check the path given with --from.')
     case 'SourceUnused':
-      return say(`Source ${at.name} is in no registry, so nothing of it is listed.`, `Add ${at.name} to the sources of a registry, or remove it.`)
+      return say(
+        `Source ${at.name} is in no registry, so nothing of it is listed.`,
+        `Add ${at.name} to the sources of a registry, or remove it.`,
+      )
     case 'ClaimsUnsupported':
-      return say(`Nothing of source ${at.name} is published, because claims restrict it and private registries are not built yet.`, 'Remove the claims to publish it to everyone, or wait for private registries.')
+      return say(
+        `Nothing of source ${at.name} is published, because claims restrict it and private registries are not built yet.`,
+        'Remove the claims to publish it to everyone, or wait for private registries.',
+      )
     case 'ResourceInvalid':
-      return say(`${place(at)} cannot be read: ${finding.field} ${finding.problem}.`, `Correct ${finding.field}; an API server would refuse this object too.`)
+      return say(
+        `${place(at)} cannot be read: ${finding.field} ${finding.problem}.`,
+        `Correct ${finding.field}; an API server would refuse this object too.`,
+      )
     case 'ResourceDuplicated':
-      return say(`${place(at)} was given ${finding.copies} times with different content; one of them was taken.`, 'Keep one copy, or read the rendered manifests of one environment.')
+      return say(
+        `${place(at)} was given ${finding.copies} times with different content; one of them was taken.`,
+        'Keep one copy, or read the rendered manifests of one environment.',
+      )
     case 'NotSelected':
-      return say(`${place(at)} is outside the ${finding.by} of source ${at.source}.`, `Nothing, if that is meant; otherwise change kubernetes.${finding.by} of the source.`)
+      return say(
+        `${place(at)} is outside the ${finding.by} of source ${at.source}.`,
+        `Nothing, if that is meant; otherwise change kubernetes.${finding.by} of the source.`,
+      )
     case 'NotExported':
-      return say(`${place(at)} does not ask to be listed.`, `To list it, set the annotation ${PREFIX}/registry-export: "true".`)
+      return say(
+        `${place(at)} does not ask to be listed.`,
+        `To list it, set the annotation ${PREFIX}/registry-export: "true".`,
+      )
     case 'ExportValueInvalid':
-      return say(`The annotation registry-export is ${finding.value}; only the string "true" opts in.`, `Write ${PREFIX}/registry-export: "true", in quotes.`)
+      return say(
+        `The annotation registry-export is ${finding.value}; only the string "true" opts in.`,
+        `Write ${PREFIX}/registry-export: "true", in quotes.`,
+      )
     case 'ExportAnnotationMissing':
-      return say('There is a registry-url, but no registry-export: "true".', `Add ${PREFIX}/registry-export: "true", or set discovery.requireExportAnnotation: false.`)
+      return say(
+        'There is a registry-url, but no registry-export: "true".',
+        `Add ${PREFIX}/registry-export: "true", or set discovery.requireExportAnnotation: false.`,
+      )
     case 'ResourceTerminating':
       return say(`${place(at)} is being deleted.`, 'Nothing; create it again to list it again.')
     case 'ClaimsInvalid':
-      return say(`The annotation authz-claims ${finding.problem}, so nobody can be shown to satisfy it.`, 'Write a JSON object whose values are strings or arrays of strings.')
+      return say(
+        `The annotation authz-claims ${finding.problem}, so nobody can be shown to satisfy it.`,
+        'Write a JSON object whose values are strings or arrays of strings.',
+      )
     case 'ClaimsRestricted':
-      return say(`${place(at)} carries authz-claims and is never listed in a registry that everyone can read.`, 'Remove the annotation authz-claims to list it for everyone.')
+      return say(
+        `${place(at)} carries authz-claims and is never listed in a registry that everyone can read.`,
+        'Remove the annotation authz-claims to list it for everyone.',
+      )
     case 'EntryNotValid':
       return say(
-        finding.condition === undefined ? `The phase of ${place(at)} is ${finding.phase}, not Valid or Ready.` : `${place(at)} has no phase, and its condition ${finding.condition} is not True.`,
+        finding.condition === undefined
+          ? `The phase of ${place(at)} is ${finding.phase}, not Valid or Ready.`
+          : `${place(at)} has no phase, and its condition ${finding.condition} is not True.`,
         `See the conditions of ${place(at)} and correct what they name.`,
       )
     case 'NotReady':
-      return say(finding.phase === undefined ? `${place(at)} has no status yet.` : `The phase of ${place(at)} is ${finding.phase}, not Ready.`, 'Wait until it is ready, or set discovery.requireReady: false.')
+      return say(
+        finding.phase === undefined
+          ? `${place(at)} has no status yet.`
+          : `The phase of ${place(at)} is ${finding.phase}, not Ready.`,
+        'Wait until it is ready, or set discovery.requireReady: false.',
+      )
     case 'StatusAssumed':
-      return say(`${place(at)} has no status, and was taken to be ready.`, 'Nothing for manifests that were never applied; read a live dump with --as cluster.')
+      return say(
+        `${place(at)} has no status, and was taken to be ready.`,
+        'Nothing for manifests that were never applied; read a live dump with --as cluster.',
+      )
     case 'NameInvalid':
-      return say(`The name ${finding.wanted} is not a valid server name.`, 'Give the resource a shorter name, or change discovery.naming: both halves have at least two characters and start and end alphanumeric, 200 in all.')
+      return say(
+        `The name ${finding.wanted} is not a valid server name.`,
+        'Give the resource a shorter name, or change discovery.naming: both halves have at least two characters and start and end alphanumeric, 200 in all.',
+      )
     case 'TransportInvalid':
       return say(
-        finding.value === undefined ? `${finding.field} is not set, and ${at.kind} has no default for it.` : `${finding.field} is ${finding.value}, which is no MCP transport.`,
+        finding.value === undefined
+          ? `${finding.field} is not set, and ${at.kind} has no default for it.`
+          : `${finding.field} is ${finding.value}, which is no MCP transport.`,
         `Set ${finding.field} to streamable-http or sse${at.kind === 'MCPServer' ? ', or stdio' : ''}.`,
       )
     case 'EndpointMissing':
       return at.kind === 'MCPServerEntry'
         ? say(`${place(at)} is exported but has neither spec.remoteUrl nor a registry-url.`, 'Set spec.remoteUrl.')
-        : say(`${place(at)} is exported but says no URL where a client reaches it.`, `Add the annotation ${PREFIX}/registry-url with its public URL.`)
+        : say(
+            `${place(at)} is exported but says no URL where a client reaches it.`,
+            `Add the annotation ${PREFIX}/registry-url with its public URL.`,
+          )
     case 'EndpointInvalid':
-      return say(`${finding.field} ${URL_PROBLEMS[finding.problem]}.`, finding.problem === 'insecure' ? 'Use https, or set spec.insecureAllowHTTP: true.' : `Set ${finding.field} to an absolute http or https URL such as https://mcp.example.com/server.`)
+      return say(
+        `${finding.field} ${URL_PROBLEMS[finding.problem]}.`,
+        finding.problem === 'insecure'
+          ? 'Use https, or set spec.insecureAllowHTTP: true.'
+          : `Set ${finding.field} to an absolute http or https URL such as https://mcp.example.com/server.`,
+      )
     case 'EndpointNotPublic':
       return say(
         `${finding.field} points to ${finding.host}, which ${HOST_RANGES[finding.range]}.`,
-        finding.range === 'private' ? 'Use a public host, or set discovery.allowPrivateEndpoints: true where all readers can reach it.' : 'Use the host name under which clients reach the server.',
+        finding.range === 'private'
+          ? 'Use a public host, or set discovery.allowPrivateEndpoints: true where all readers can reach it.'
+          : 'Use the host name under which clients reach the server.',
       )
     case 'ExternalAuthMultiUpstream':
-      return say(`${place(at)} refers to MCPExternalAuthConfig ${finding.config}, which has several upstreams.`, 'Refer to a configuration with one upstream.')
+      return say(
+        `${place(at)} refers to MCPExternalAuthConfig ${finding.config}, which has several upstreams.`,
+        'Refer to a configuration with one upstream.',
+      )
     case 'DescriptionMissing':
       return finding.effect === 'skipped'
-        ? say(`${place(at)} has no description.`, `Add the annotation ${PREFIX}/registry-description, or set discovery.missingDescription: generate.`)
-        : say(`${place(at)} has no description; a plain one was generated.`, `Add the annotation ${PREFIX}/registry-description.`)
+        ? say(
+            `${place(at)} has no description.`,
+            `Add the annotation ${PREFIX}/registry-description, or set discovery.missingDescription: generate.`,
+          )
+        : say(
+            `${place(at)} has no description; a plain one was generated.`,
+            `Add the annotation ${PREFIX}/registry-description.`,
+          )
     case 'UrlConflict':
-      return say(`${finding.url} is already the endpoint of ${place(finding.holder)}.`, 'Give each server a URL of its own, or stop exporting one of the two.')
+      return say(
+        `${finding.url} is already the endpoint of ${place(finding.holder)}.`,
+        'Give each server a URL of its own, or stop exporting one of the two.',
+      )
     case 'NameConflict':
       return say(
         `The name ${finding.wanted} ${finding.holder === undefined ? 'was taken when this was first listed' : `belongs to ${place(finding.holder)}`}${finding.listedAs === undefined ? ', and so does every other name for this' : `; this is listed as ${finding.listedAs}`}.`,
         'Rename one of the two resources, or choose a discovery.naming that tells them apart.',
       )
     case 'DescriptionTruncated':
-      return say(`The description has ${finding.length} characters and was cut to 100.`, 'Shorten registry-description to 100 characters.')
+      return say(
+        `The description has ${finding.length} characters and was cut to 100.`,
+        'Shorten registry-description to 100 characters.',
+      )
     case 'AnnotationInvalid':
-      return say(`The annotation ${finding.annotation} ${finding.problem}.`, `Correct ${PREFIX}/${finding.annotation}; the rest of the entry is not affected.`)
+      return say(
+        `The annotation ${finding.annotation} ${finding.problem}.`,
+        `Correct ${PREFIX}/${finding.annotation}; the rest of the entry is not affected.`,
+      )
     case 'HeaderNameInvalid':
-      return say(`${finding.header} is no HTTP header name and was left out.`, 'Correct the name in spec.headerForward, or headerInjection.headerName.')
+      return say(
+        `${finding.header} is no HTTP header name and was left out.`,
+        'Correct the name in spec.headerForward, or headerInjection.headerName.',
+      )
     case 'EntryTooLarge':
-      return say(`The entry has ${finding.bytes} bytes, more than 262144; left out: ${finding.dropped.join(', ')}.`, 'Shorten the annotations tools and tool-definitions.')
+      return say(
+        `The entry has ${finding.bytes} bytes, more than 60000; left out: ${finding.dropped.join(', ')}.`,
+        'Shorten the annotations tools and tool-definitions.',
+      )
     case 'ReferenceNotFound':
-      return say(`${place(at)} refers to ${finding.kind} ${finding.name}, which is not in namespace ${at.namespace}.`, `Create the ${finding.kind}, or correct the reference.`)
+      return say(
+        `${place(at)} refers to ${finding.kind} ${finding.name}, which is not in namespace ${at.namespace}.`,
+        `Create the ${finding.kind}, or correct the reference.`,
+      )
     case 'InsecureScheme':
-      return say(`${finding.url} is plain http: tokens that clients send there can be read on the way.`, 'Serve it over https.')
+      return say(
+        `${finding.url} is plain http: tokens that clients send there can be read on the way.`,
+        'Serve it over https.',
+      )
     case 'PrivateAddress':
-      return say(`${finding.url} is a private address, reachable only from inside its network.`, 'Nothing, if all readers of the registry are inside; otherwise use a public host.')
+      return say(
+        `${finding.url} is a private address, reachable only from inside its network.`,
+        'Nothing, if all readers of the registry are inside; otherwise use a public host.',
+      )
     case 'PrivateCertificateAuthority':
-      return say(`${place(at)} uses a certificate authority of its own, which clients do not trust by themselves.`, 'Tell clients to trust that authority, or use a publicly trusted certificate.')
+      return say(
+        `${place(at)} uses a certificate authority of its own, which clients do not trust by themselves.`,
+        'Tell clients to trust that authority, or use a publicly trusted certificate.',
+      )
     default:
       return finding satisfies never
   }
@@ -122,5 +220,13 @@ export const renderFinding = (finding: Finding): Sentence => {
 /** A finding as data for others: with its words, and the fields that its code has. */
 export const findingJson = (finding: Finding): Readonly<Record<string, unknown>> => {
   const { code, class: findingClass, effect, subject, decisive, ...rest } = finding
-  return { code, class: findingClass, effect, subject, ...renderFinding(finding), ...(decisive && { decisive }), ...rest }
+  return {
+    code,
+    class: findingClass,
+    effect,
+    subject,
+    ...renderFinding(finding),
+    ...(decisive && { decisive }),
+    ...rest,
+  }
 }

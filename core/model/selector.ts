@@ -27,7 +27,9 @@ const parseRequirement = (text: string): Requirement | undefined => {
 }
 
 /** Reads a label selector as `kubectl -l` takes it: `a=b,c!=d,e in (f,g),h,!i`. */
-export const parseSelector = (text: string): { kind: 'selector'; selector: Selector } | { kind: 'bad'; part: string } => {
+export const parseSelector = (
+  text: string,
+): { kind: 'selector'; selector: Selector } | { kind: 'bad'; part: string } => {
   if (text.trim() === '') return { kind: 'selector', selector: [] }
   const selector: Requirement[] = []
   // A comma inside parentheses separates values, not requirements.
@@ -45,5 +47,7 @@ export const selects = (selector: Selector, labels: ReadonlyMap<string, string>)
     const value = labels.get(key)
     if (operator === 'exists') return value !== undefined
     if (operator === 'absent') return value === undefined
-    return operator === 'in' ? value !== undefined && values.includes(value) : value === undefined || !values.includes(value)
+    return operator === 'in'
+      ? value !== undefined && values.includes(value)
+      : value === undefined || !values.includes(value)
   })

@@ -26,5 +26,10 @@ export const serveDocument = ({ registry, entries }: RegistryDocument): ServedRe
     byVersion.set(`${name} ${version}`, bytes)
     if (isLatest) byVersion.set(`${name} latest`, bytes)
   }
-  return { name: registry, list: listOf(active), versions: (server) => versions.get(server), version: (server, version) => byVersion.get(`${server} ${version}`) }
+  return {
+    name: registry,
+    list: listOf(active),
+    versions: (server) => versions.get(server),
+    version: (server, version) => byVersion.get(`${server} ${version}`),
+  }
 }

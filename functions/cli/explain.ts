@@ -4,7 +4,7 @@ import { MCP_KINDS, type McpKind, type Subject, subjectKey } from '../../core/mo
 import type { McpResource } from '../../core/model/snapshot.ts'
 import type { Compilation } from '../compile.ts'
 import { nearest } from '../nearest.ts'
-import { findingLines, subjectName } from './render-compilation.ts'
+import { byWeight, findingLines, subjectName } from './render-compilation.ts'
 import { UsageError } from './world.ts'
 
 type Target = { readonly kind: McpKind; readonly namespace: string; readonly name: string }
@@ -23,15 +23,24 @@ const ALIASES: Readonly<Record<string, McpKind>> = {
 
 export const parseTarget = (text: string): Target => {
   const [typedKind = '', namespace = '', name = '', ...rest] = text.split('/')
-  if (namespace === '' || name === '' || rest.length > 0) throw new UsageError(`${text} is not KIND/NAMESPACE/NAME, such as MCPServer/production/github.`)
-  const kind = MCP_KINDS.find((each) => each.toLowerCase() === typedKind.toLowerCase()) ?? ALIASES[typedKind.toLowerCase()]
-  if (kind === undefined) throw new UsageError(`${typedKind} is no kind that can be listed. There are ${MCP_KINDS.join(', ')}.`)
+  if (namespace === '' || name === '' || rest.length > 0)
+    throw new UsageError(`${text} is not KIND/NAMESPACE/NAME, such as MCPServer/production/github.`)
+  const kind =
+    MCP_KINDS.find((each) => each.toLowerCase() === typedKind.toLowerCase()) ?? ALIASES[typedKind.toLowerCase()]
+  if (kind === undefined)
+    throw new UsageError(`${typedKind} is no kind that can be listed. There are ${MCP_KINDS.join(', ')}.`)
   return { kind, namespace, name }
 }
 
 const whyListed = ({ kind, meta }: McpResource): string => {
-  const optIn = meta.annotations.get('registry-export') === 'true' ? 'registry-export: "true"' : 'its registry-url, as discovery.requireExportAnnotation is false'
-  const endpoint = kind === 'MCPServerEntry' && !meta.annotations.has('registry-url') ? 'spec.remoteUrl' : 'the annotation registry-url'
+  const optIn =
+    meta.annotations.get('registry-export') === 'true'
+      ? 'registry-export: "true"'
+      : 'its registry-url, as discovery.requireExportAnnotation is false'
+  const endpoint =
+    kind === 'MCPServerEntry' && !meta.annotations.has('registry-url')
+      ? 'spec.remoteUrl'
+      : 'the annotation registry-url'
   return `  Opted in by ${optIn}; the endpoint is from ${endpoint}.`
 }
 
@@ -39,31 +48,49 @@ const placesOf = (registries: readonly Compiled[], subject: Subject): readonly s
   registries.flatMap(({ state, document }) =>
     state.entries
       .filter(({ status, owner }) => status === 'active' && subjectKey(owner) === subjectKey(subject))
-      .flatMap(({ name, version, urls }) => [`  in ${document.registry} as ${name}, version ${version}`, ...urls.map((url) => `    ${url}`)]),
+      .flatMap(({ name, version, urls }) => [
+        `  in ${document.registry} as ${name}, version ${version}`,
+        ...urls.map((url) => `    ${url}`),
+      ]),
   )
 
-/** The decisive finding first, then what else keeps it out, then the rest. */
-const weight = (finding: Finding): number => (finding.decisive ? 0 : finding.effect === 'skipped' ? 1 : 2)
-
-const explainIn = (subject: Subject, resource: McpResource | undefined, { registries, findings }: Compilation): readonly string[] => {
+const explainIn = (
+  subject: Subject,
+  resource: McpResource | undefined,
+  { registries, findings }: Compilation,
+): readonly string[] => {
   const places = placesOf(registries, subject)
   // What keeps a whole source out keeps this out too.
-  const ofSource = (finding: Finding): boolean => finding.subject.kind === 'Source' && finding.subject.source === subject.source
-  const about = findings
-    .filter((finding) => subjectKey(finding.subject) === subjectKey(subject) || (places.length === 0 && ofSource(finding)))
-    .sort((a, b) => weight(a) - weight(b))
-  const verdict = places.length > 0 ? ['is listed', ...places, ...(resource === undefined ? [] : [whyListed(resource)])] : ['is not listed']
-  return [`${subjectName(subject)} (source ${subject.source}) ${verdict.join('\n')}`, ...about.flatMap((finding) => findingLines(finding))]
+  const ofSource = (finding: Finding): boolean =>
+    finding.subject.kind === 'Source' && finding.subject.source === subject.source
+  const about = byWeight(
+    findings.filter(
+      (finding) => subjectKey(finding.subject) === subjectKey(subject) || (places.length === 0 && ofSource(finding)),
+    ),
+  )
+  const verdict =
+    places.length > 0
+      ? ['is listed', ...places, ...(resource === undefined ? [] : [whyListed(resource)])]
+      : ['is not listed']
+  return [
+    `${subjectName(subject)} (source ${subject.source}) ${verdict.join('\n')}`,
+    ...about.flatMap((finding) => findingLines(finding)),
+  ]
 }
 
 const nearby = (target: Target, { snapshots, findings }: Compilation): readonly string[] => {
   const all = [
-    ...snapshots.flatMap(({ resources }) => resources.map(({ kind, meta }) => ({ kind, namespace: meta.namespace, name: meta.name }))),
+    ...snapshots.flatMap(({ resources }) =>
+      resources.map(({ kind, meta }) => ({ kind, namespace: meta.namespace, name: meta.name })),
+    ),
     ...findings.map(({ subject }) => subject).filter(({ kind }) => MCP_KINDS.some((each) => each === kind)),
   ]
   const names = new Map(all.map((each) => [subjectName({ source: '', ...each }), each.name]))
   const sameName = [...names].filter(([, name]) => name === target.name).map(([full]) => full)
-  return [...new Set([...sameName, ...nearest(subjectName({ source: '', ...target }), [...names.keys()], 5)])].slice(0, 5)
+  return [...new Set([...sameName, ...nearest(subjectName({ source: '', ...target }), [...names.keys()], 5)])].slice(
+    0,
+    5,
+  )
 }
 
 export type Explanation = { readonly kind: 'explained' | 'missing'; readonly text: string }
@@ -72,8 +99,12 @@ export type Explanation = { readonly kind: 'explained' | 'missing'; readonly tex
 export const explain = (target: Target, compilation: Compilation): Explanation => {
   const lines = compilation.snapshots.flatMap((snapshot) => {
     const subject: Subject = { source: snapshot.source, ...target }
-    const resource = snapshot.resources.find(({ kind, meta }) => kind === target.kind && meta.namespace === target.namespace && meta.name === target.name)
-    const isKnown = resource !== undefined || compilation.findings.some((finding) => subjectKey(finding.subject) === subjectKey(subject))
+    const resource = snapshot.resources.find(
+      ({ kind, meta }) => kind === target.kind && meta.namespace === target.namespace && meta.name === target.name,
+    )
+    const isKnown =
+      resource !== undefined ||
+      compilation.findings.some((finding) => subjectKey(finding.subject) === subjectKey(subject))
     return isKnown ? explainIn(subject, resource, compilation) : []
   })
   if (lines.length > 0) return { kind: 'explained', text: lines.join('\n') }

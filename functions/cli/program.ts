@@ -14,7 +14,8 @@ type Reading = { readonly from: string; readonly as: ReadAs; readonly config?: s
 
 const parsePort = (text: string): number => {
   const port = Number(text)
-  if (!Number.isInteger(port) || port < 0 || port > 65535 || text.trim() === '') throw new InvalidArgumentError('A port is a number from 0 to 65535; 0 takes any that is free.')
+  if (!Number.isInteger(port) || port < 0 || port > 65535 || text.trim() === '')
+    throw new InvalidArgumentError('A port is a number from 0 to 65535; 0 takes any that is free.')
   return port
 }
 
@@ -24,22 +25,53 @@ const parseTime = (text: string): number => {
   return time
 }
 
-const compileFrom = async (options: Reading, world: World): Promise<{ readonly config: Config; readonly compilation: Compilation }> => {
+const compileFrom = async (
+  options: Reading,
+  world: World,
+): Promise<{ readonly config: Config; readonly compilation: Compilation }> => {
   const { config } = await loadConfig(options.config, world)
-  return { config, compilation: compileManifests(config, await world.readManifests(options.from), options.as, options.at ?? world.now()) }
+  return {
+    config,
+    compilation: compileManifests(
+      config,
+      await world.readManifests(options.from),
+      options.as,
+      options.at ?? world.now(),
+    ),
+  }
 }
 
-const serve = async (options: Reading & { readonly host: string; readonly port: number }, world: World): Promise<void> => {
+const serve = async (
+  options: Reading & { readonly host: string; readonly port: number },
+  world: World,
+): Promise<void> => {
   const { config, compilation } = await compileFrom(options, world)
-  if (config.auth.mode !== 'anonymous') throw new UsageError(`auth.mode is ${config.auth.mode}, but private registries are not built yet. Set auth.mode: anonymous to serve to everyone.`)
+  if (config.auth.mode !== 'anonymous')
+    throw new UsageError(
+      `auth.mode is ${config.auth.mode}, but private registries are not built yet. Set auth.mode: anonymous to serve to everyone.`,
+    )
   // A registry that claims restrict is not empty, it is not there.
-  const served = compilation.registries.filter((_, index) => !config.registries[index]?.hasClaims).map(({ document }) => serveDocument(document))
+  const served = compilation.registries
+    .filter((_, index) => !config.registries[index]?.hasClaims)
+    .map(({ document }) => serveDocument(document))
   const [first, ...others]: readonly ServedRegistry[] = served
-  if (first === undefined) throw new UsageError('Every registry has claims, and private registries are not built yet: there is nothing to serve.')
+  if (first === undefined)
+    throw new UsageError(
+      'Every registry has claims, and private registries are not built yet: there is nothing to serve.',
+    )
   const { port, closed } = await world.listen(createApi([first, ...others]), options.host, options.port)
   const base = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`
   world.print(renderCompilation(compilation))
-  world.print(['Open:', `  ${base}/v0.1/servers`, ...served.map(({ name }) => `  ${base}/registry/${name}/v0.1/servers`), `  ${base}/healthz`, 'Ctrl-C ends it.', ''].join('\n'))
+  world.print(
+    [
+      'Open:',
+      `  ${base}/v0.1/servers`,
+      ...served.map(({ name }) => `  ${base}/registry/${name}/v0.1/servers`),
+      `  ${base}/healthz`,
+      'Ctrl-C ends it.',
+      '',
+    ].join('\n'),
+  )
   await closed
 }
 
@@ -57,13 +89,20 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
       .command(name)
       .description(summary)
       .requiredOption('--from <path>', 'a file or folder of manifests, or - for standard input')
-      .addOption(new Option('--as <mode>', 'manifests: never applied, so without a status; cluster: a dump of a live one').choices(['manifests', 'cluster']).default('manifests'))
+      .addOption(
+        new Option('--as <mode>', 'manifests: never applied, so without a status; cluster: a dump of a live one')
+          .choices(['manifests', 'cluster'])
+          .default('manifests'),
+      )
       .option('--config <file>', 'the configuration (default: waypost.yaml here, if there is one)')
 
   reading('compile', 'Print the registry that manifests give, and why what is missing is missing')
     .option('--at <time>', 'the time to compile at', parseTime)
     .option('--json', 'print JSON and nothing else')
-    .addHelpText('after', '\nExamples:\n  waypost compile --from manifests/\n  kubectl get mcpservers,mcpserverentries -A -o yaml | waypost compile --from - --as cluster --json')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  waypost compile --from manifests/\n  kubectl get mcpservers,mcpserverentries -A -o yaml | waypost compile --from - --as cluster --json',
+    )
     .action(async (options: Reading & { readonly json?: true }) => {
       const { compilation } = await compileFrom(options, world)
       world.print(options.json ? compilationJson(compilation) : renderCompilation(compilation))
@@ -92,7 +131,9 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
     .requiredOption('--config <file>', 'the configuration to check')
     .action(async (options: { readonly config: string }) => {
       const { config } = await loadConfig(options.config, world)
-      world.print(`${options.config} is valid: ${config.registries.map(({ name, sources }) => `registry ${name} from ${sources.join(', ')}`).join('; ')}.\n`)
+      world.print(
+        `${options.config} is valid: ${config.registries.map(({ name, sources }) => `registry ${name} from ${sources.join(', ')}`).join('; ')}.\n`,
+      )
     })
 
   program

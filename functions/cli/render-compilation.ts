@@ -1,15 +1,19 @@
 import type { Finding } from '../../core/model/finding.ts'
 import { findingJson, renderFinding } from '../../core/model/render-finding.ts'
-import type { Subject } from '../../core/model/resource.ts'
+import { type Subject, subjectKey } from '../../core/model/resource.ts'
 import type { Compilation } from '../compile.ts'
 
-export const subjectName = ({ kind, namespace, name }: Subject): string => [kind, namespace, name].filter((part) => part !== '').join('/')
+export const subjectName = ({ kind, namespace, name }: Subject): string =>
+  [kind, namespace, name].filter((part) => part !== '').join('/')
 
 const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 
 /** What `compile --json` prints: bare server.json objects, the active ones, in stored order, and all findings. */
 export const compilationJson = ({ registries, findings }: Compilation): string => {
-  const servers = registries.map(({ document }) => [document.registry, { servers: document.entries.filter(({ status }) => status === 'active').map(({ server }) => server) }])
+  const servers = registries.map(({ document }) => [
+    document.registry,
+    { servers: document.entries.filter(({ status }) => status === 'active').map(({ server }) => server) },
+  ])
   return `${JSON.stringify({ registries: Object.fromEntries(servers), findings: findings.map(findingJson) }, null, 2)}\n`
 }
 
@@ -19,10 +23,23 @@ export const findingLines = (finding: Finding, indent = '  '): readonly string[]
   return [`${indent}${finding.code}: ${message}`, `${indent}  ${fix}`]
 }
 
+const weight = (finding: Finding): number => (finding.decisive ? 0 : finding.effect === 'skipped' ? 1 : 2)
+
+/** The decisive one first, then what else keeps the subject out, then the rest. */
+export const byWeight = (findings: readonly Finding[]): readonly Finding[] =>
+  [...findings].sort((a, b) => weight(a) - weight(b))
+
 const section = (title: string, findings: readonly Finding[]): readonly string[] => {
   if (findings.length === 0) return []
   const bySubject = Map.groupBy(findings, ({ subject }) => subjectName(subject))
-  return ['', `${title}:`, ...[...bySubject].flatMap(([subject, about]) => [`  ${subject}`, ...about.flatMap((finding) => findingLines(finding, '    '))])]
+  return [
+    '',
+    `${title}:`,
+    ...[...bySubject].flatMap(([subject, about]) => [
+      `  ${subject}`,
+      ...byWeight(about).flatMap((finding) => findingLines(finding, '    ')),
+    ]),
+  ]
 }
 
 const isCountOnly = ({ code }: Finding): boolean => code === 'NotExported' || code === 'NotSelected'
@@ -31,18 +48,30 @@ const isCountOnly = ({ code }: Finding): boolean => code === 'NotExported' || co
 export const renderCompilation = ({ registries, findings }: Compilation): string => {
   const lists = registries.flatMap(({ document }) => {
     const active = document.entries.filter(({ status }) => status === 'active')
-    const lines = active.map(({ name, version, server }) => `  ${name}  ${version}  ${(server.remotes ?? []).map(({ type, url }) => `${type} ${url}`).join(', ')}`)
+    const lines = active.map(
+      ({ name, version, server }) =>
+        `  ${name}  ${version}  ${(server.remotes ?? []).map(({ type, url }) => `${type} ${url}`).join(', ')}`,
+    )
     return [`${document.registry}: ${counted(active.length, 'server')} listed`, ...lines]
   })
-  const subjectsOut = new Set(findings.filter(({ decisive }) => decisive).map(({ subject }) => `${subject.source} ${subjectName(subject)}`))
-  const isOut = ({ subject }: Finding): boolean => subjectsOut.has(`${subject.source} ${subjectName(subject)}`)
+  const out = new Set(findings.filter(({ decisive }) => decisive).map(({ subject }) => subjectKey(subject)))
+  const isOut = ({ subject }: Finding): boolean => out.has(subjectKey(subject))
   const worthSaying = findings.filter((finding) => !isCountOnly(finding))
-  const quiet = findings.filter((finding) => finding.decisive && isCountOnly(finding)).length
+  const said = new Set(worthSaying.map(({ subject }) => subjectKey(subject)))
+  const quiet = [...out].filter((subject) => !said.has(subject)).length
   return [
     ...lists,
     ...section('Not listed', worthSaying.filter(isOut)),
-    ...section('Listed, with something to know', worthSaying.filter((finding) => !isOut(finding))),
-    ...(quiet === 0 ? [] : ['', `${counted(quiet, 'resource')} more did not ask to be listed, or ${quiet === 1 ? 'was' : 'were'} not selected.`]),
+    ...section(
+      'Listed, with something to know',
+      worthSaying.filter((finding) => !isOut(finding)),
+    ),
+    ...(quiet === 0
+      ? []
+      : [
+          '',
+          `${counted(quiet, 'other resource')} ${quiet === 1 ? 'does' : 'do'} not ask to be listed, or ${quiet === 1 ? 'is' : 'are'} not selected.`,
+        ]),
     '',
   ].join('\n')
 }

@@ -15,7 +15,9 @@ export type World = {
   readonly printError: (text: string) => void
   readonly readManifests: ReadManifests
   /** The text of a file; `absent` is an answer, anything else that fails throws. */
-  readonly readFile: (path: string) => Promise<{ readonly kind: 'found'; readonly text: string } | { readonly kind: 'absent' }>
+  readonly readFile: (
+    path: string,
+  ) => Promise<{ readonly kind: 'found'; readonly text: string } | { readonly kind: 'absent' }>
   readonly listen: (app: Hono, host: string, port: number) => Promise<Listening>
 }
 

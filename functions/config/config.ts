@@ -4,11 +4,11 @@ import type { KubernetesMetadata } from '../../core/compile/compose-server.ts'
 import type { DiscoveryOptions } from '../../core/discover/options.ts'
 import { parseSelector } from '../../core/model/selector.ts'
 import type { Scope } from '../../core/model/snapshot.ts'
-import { type ConfigProblem, configProblems, type JsonSchema } from './problems.ts'
-import { type ConfigFile, configSchema, singleRegistrySchema } from './schema.ts'
+import { nearest } from '../nearest.ts'
 import { parseDuration } from './duration.ts'
 import { environmentOverrides } from './environment.ts'
-import { nearest } from '../nearest.ts'
+import { type ConfigProblem, configProblems, type JsonSchema } from './problems.ts'
+import { type ConfigFile, configSchema, singleRegistrySchema } from './schema.ts'
 
 export type SourceConfig = { readonly name: string; readonly hasClaims: boolean; readonly scope: Scope }
 export type RegistryConfig = { readonly name: string; readonly hasClaims: boolean; readonly sources: readonly string[] }
@@ -22,14 +22,17 @@ export type Config = {
   readonly auth: { readonly mode: 'anonymous' | 'oauth' }
 }
 
-export type ParsedConfig = { readonly kind: 'config'; readonly config: Config } | { readonly kind: 'bad'; readonly problems: readonly ConfigProblem[] }
+export type ParsedConfig =
+  | { readonly kind: 'config'; readonly config: Config }
+  | { readonly kind: 'bad'; readonly problems: readonly ConfigProblem[] }
 
 const bad = (...problems: readonly ConfigProblem[]): ParsedConfig => ({ kind: 'bad', problems })
 
 /** For editors: `# yaml-language-server: $schema=…`. */
 export const configJsonSchema = (): JsonSchema => z.toJSONSchema(configSchema, { io: 'input' })
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** 001's one registry becomes ours; `format` and `watch` say nothing that a compile needs. */
 const fromSingleRegistry = (file: z.infer<typeof singleRegistrySchema>): ConfigFile => {
@@ -43,32 +46,44 @@ const fromSingleRegistry = (file: z.infer<typeof singleRegistrySchema>): ConfigF
   return { ...settings, sources, registries: [{ name: registryName, sources: sources.map(({ name }) => name) }] }
 }
 
-const twice = (names: readonly string[]): string | undefined => names.find((name, index) => names.indexOf(name) !== index)
+const twice = (names: readonly string[]): string | undefined =>
+  names.find((name, index) => names.indexOf(name) !== index)
 
 const crossProblems = (file: ConfigFile): readonly ConfigProblem[] => {
   const sources = file.sources.map(({ name }) => name)
   const problems: ConfigProblem[] = []
   const source = twice(sources)
-  if (source !== undefined) problems.push({ setting: 'sources', problem: `two are called ${source}; each needs a name of its own` })
+  if (source !== undefined)
+    problems.push({ setting: 'sources', problem: `two are called ${source}; each needs a name of its own` })
   for (const [index, { kubernetes }] of file.sources.entries()) {
-    if (kubernetes === undefined) problems.push({ setting: `sources[${index}]`, problem: 'has no kind; add kubernetes: {}' })
+    if (kubernetes === undefined)
+      problems.push({ setting: `sources[${index}]`, problem: 'has no kind; add kubernetes: {}' })
   }
   const registry = twice((file.registries ?? []).map(({ name }) => name))
-  if (registry !== undefined) problems.push({ setting: 'registries', problem: `two are called ${registry}; each needs a name of its own` })
+  if (registry !== undefined)
+    problems.push({ setting: 'registries', problem: `two are called ${registry}; each needs a name of its own` })
   for (const [index, { sources: wanted }] of (file.registries ?? []).entries()) {
     const again = twice(wanted)
     if (again !== undefined) problems.push({ setting: `registries[${index}].sources`, problem: `names ${again} twice` })
     for (const name of wanted.filter((each) => !sources.includes(each))) {
       const [meant] = nearest(name, sources)
-      problems.push({ setting: `registries[${index}].sources`, problem: `${name} is no source; ${meant === undefined ? `there are ${sources.join(', ')}` : `did you mean ${meant}?`}` })
+      problems.push({
+        setting: `registries[${index}].sources`,
+        problem: `${name} is no source; ${meant === undefined ? `there are ${sources.join(', ')}` : `did you mean ${meant}?`}`,
+      })
     }
   }
   return problems
 }
 
 const complete = (file: ConfigFile): Config => {
-  const [first = { name: 'default', sources: file.sources.map(({ name }) => name), claims: undefined }, ...others] = file.registries ?? []
-  const registryOf = ({ name, sources, claims }: typeof first): RegistryConfig => ({ name, sources, hasClaims: claims !== undefined })
+  const [first = { name: 'default', sources: file.sources.map(({ name }) => name), claims: undefined }, ...others] =
+    file.registries ?? []
+  const registryOf = ({ name, sources, claims }: typeof first): RegistryConfig => ({
+    name,
+    sources,
+    hasClaims: claims !== undefined,
+  })
   return {
     registries: [registryOf(first), ...others.map(registryOf)],
     sources: file.sources.map(({ name, kubernetes, claims }) => {
@@ -76,7 +91,10 @@ const complete = (file: ConfigFile): Config => {
       return {
         name,
         hasClaims: claims !== undefined,
-        scope: { namespaces: kubernetes?.namespaces ?? [], labelSelector: parsed.kind === 'selector' ? parsed.selector : [] },
+        scope: {
+          namespaces: kubernetes?.namespaces ?? [],
+          labelSelector: parsed.kind === 'selector' ? parsed.selector : [],
+        },
       }
     }),
     discovery: file.discovery,
@@ -94,18 +112,30 @@ const readYaml = (text: string): { readonly value: unknown } | { readonly proble
 }
 
 /** Reads `waypost.yaml`, in our shape or in 001's, and the `WAYPOST_*` variables that override single values. */
-export const parseConfig = (text: string, environment: Readonly<Record<string, string | undefined>> = {}): ParsedConfig => {
+export const parseConfig = (
+  text: string,
+  environment: Readonly<Record<string, string | undefined>> = {},
+): ParsedConfig => {
   const read = readYaml(text)
   if ('problem' in read) return bad({ setting: 'the configuration', problem: `is not YAML: ${read.problem}` })
   if (!isMap(read.value)) return bad({ setting: 'the configuration', problem: 'must be a map of settings' })
   const overrides = environmentOverrides(environment, configJsonSchema())
   if (overrides.problems.length > 0) return bad(...overrides.problems)
   // A section whose lines are all commented out is null.
-  const value = overrides.apply(Object.fromEntries(Object.entries(read.value).filter(([, section]) => section !== null)))
+  const value = overrides.apply(
+    Object.fromEntries(Object.entries(read.value).filter(([, section]) => section !== null)),
+  )
 
   const isSingle = 'registryName' in value
   const parsed = isSingle ? singleRegistrySchema.safeParse(value) : configSchema.safeParse(value)
-  if (!parsed.success) return bad(...configProblems(parsed.error, value, z.toJSONSchema(isSingle ? singleRegistrySchema : configSchema, { io: 'input' })))
+  if (!parsed.success)
+    return bad(
+      ...configProblems(
+        parsed.error,
+        value,
+        z.toJSONSchema(isSingle ? singleRegistrySchema : configSchema, { io: 'input' }),
+      ),
+    )
   const file = 'registryName' in parsed.data ? fromSingleRegistry(parsed.data) : parsed.data
   const problems = crossProblems(file)
   return problems.length > 0 ? bad(...problems) : { kind: 'config', config: complete(file) }

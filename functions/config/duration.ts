@@ -3,5 +3,8 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
 /** `90s`, `10m`, `1h30m`, `30d` in milliseconds. */
 export const parseDuration = (text: string): number | undefined => {
   if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return undefined
-  return [...text.matchAll(/([\d.]+)(ms|[smhd])/g)].reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ''] ?? 0), 0)
+  return [...text.matchAll(/([\d.]+)(ms|[smhd])/g)].reduce(
+    (sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ''] ?? 0),
+    0,
+  )
 }

@@ -1,11 +1,14 @@
-import type { ConfigProblem, JsonSchema } from './problems.ts'
 import { nearest } from '../nearest.ts'
+import type { ConfigProblem, JsonSchema } from './problems.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Settings = Readonly<Record<string, unknown>>
 type Setting = { readonly section: string; readonly key: string; readonly type: JsonSchema['type'] | undefined }
 
-export type Overrides = { readonly problems: readonly ConfigProblem[]; readonly apply: (settings: Settings) => Settings }
+export type Overrides = {
+  readonly problems: readonly ConfigProblem[]
+  readonly apply: (settings: Settings) => Settings
+}
 
 const PREFIX = 'WAYPOST_'
 /** Holds the whole file as text, where there is no file system. */
@@ -19,7 +22,8 @@ const settingsOf = (schema: JsonSchema): ReadonlyMap<string, Setting> => {
   for (const [section, node] of Object.entries(schema.properties ?? {})) {
     for (const [key, setting] of Object.entries((typeof node === 'object' && node.properties) || {})) {
       const type = typeof setting === 'object' ? setting.type : undefined
-      if (type !== 'object' && type !== 'array') settings.set(`${PREFIX}${upper(section)}_${upper(key)}`, { section, key, type })
+      if (type !== 'object' && type !== 'array')
+        settings.set(`${PREFIX}${upper(section)}_${upper(key)}`, { section, key, type })
     }
   }
   return settings
@@ -38,18 +42,26 @@ const sectionOf = (settings: Settings, section: string): Settings => {
 /** Reads the `WAYPOST_*` variables. One that is no setting is refused: a misspelt one would silently do nothing. */
 export const environmentOverrides = (environment: Environment, schema: JsonSchema): Overrides => {
   const known = settingsOf(schema)
-  const given = Object.entries(environment).filter(([name, value]) => name.startsWith(PREFIX) && name !== CONFIG_VARIABLE && value !== undefined)
+  const given = Object.entries(environment).filter(
+    ([name, value]) => name.startsWith(PREFIX) && name !== CONFIG_VARIABLE && value !== undefined,
+  )
   const problems = given
     .filter(([name]) => !known.has(name))
     .map(([name]): ConfigProblem => {
       const [meant] = nearest(name, [...known.keys(), CONFIG_VARIABLE])
-      return { setting: name, problem: `is not a variable of ours; ${meant === undefined ? 'unset it' : `did you mean ${meant}?`}` }
+      return {
+        setting: name,
+        problem: `is not a variable of ours; ${meant === undefined ? 'unset it' : `did you mean ${meant}?`}`,
+      }
     })
   const apply = (settings: Settings): Settings =>
     given.reduce<Settings>((result, [name, text]) => {
       const setting = known.get(name)
       if (setting === undefined || text === undefined) return result
-      return { ...result, [setting.section]: { ...sectionOf(result, setting.section), [setting.key]: valueOf(text, setting.type) } }
+      return {
+        ...result,
+        [setting.section]: { ...sectionOf(result, setting.section), [setting.key]: valueOf(text, setting.type) },
+      }
     }, settings)
   return { problems, apply }
 }

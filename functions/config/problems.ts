@@ -11,7 +11,11 @@ type Node = z.core.JSONSchema._JSONSchema | undefined
 type Path = readonly PropertyKey[]
 
 export const settingName = (path: Path): string =>
-  path.reduce<string>((name, part) => (typeof part === 'number' ? `${name}[${part}]` : name === '' ? String(part) : `${name}.${String(part)}`), '')
+  path.reduce<string>(
+    (name, part) =>
+      typeof part === 'number' ? `${name}[${part}]` : name === '' ? String(part) : `${name}.${String(part)}`,
+    '',
+  )
 
 /** What may stand in the map at `path`; a nullable one is a choice between itself and null. */
 const keysAt = (schema: Node, path: Path): readonly string[] => {
@@ -25,7 +29,10 @@ const keysAt = (schema: Node, path: Path): readonly string[] => {
 }
 
 const at = (value: unknown, path: Path): unknown =>
-  path.reduce<unknown>((part, key) => (typeof part === 'object' && part !== null ? Reflect.get(part, key) : undefined), value)
+  path.reduce<unknown>(
+    (part, key) => (typeof part === 'object' && part !== null ? Reflect.get(part, key) : undefined),
+    value,
+  )
 
 const sayUnknown = (key: string, keys: readonly string[]): string => {
   const [meant] = nearest(key, keys)
@@ -35,7 +42,8 @@ const sayUnknown = (key: string, keys: readonly string[]): string => {
 const say = (issue: z.core.$ZodIssue, value: unknown): string => {
   const given = value === undefined ? 'it is missing' : `it is ${quote(value)}`
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}; ${given}`
-  if (issue.code === 'invalid_type') return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}; ${given}`
+  if (issue.code === 'invalid_type')
+    return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}; ${given}`
   if (issue.code === 'too_small') return 'must not be empty'
   return `${issue.message}; ${given}`
 }
@@ -43,7 +51,8 @@ const say = (issue: z.core.$ZodIssue, value: unknown): string => {
 /** zod's issues as sentences about settings. */
 export const configProblems = (error: z.ZodError, value: unknown, schema: JsonSchema): readonly ConfigProblem[] =>
   error.issues.flatMap((issue): readonly ConfigProblem[] => {
-    if (issue.code !== 'unrecognized_keys') return [{ setting: settingName(issue.path) || 'the configuration', problem: say(issue, at(value, issue.path)) }]
+    if (issue.code !== 'unrecognized_keys')
+      return [{ setting: settingName(issue.path) || 'the configuration', problem: say(issue, at(value, issue.path)) }]
     const keys = keysAt(schema, issue.path)
     return issue.keys.map((key) => ({ setting: settingName([...issue.path, key]), problem: sayUnknown(key, keys) }))
   })

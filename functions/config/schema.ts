@@ -3,22 +3,40 @@ import { isServerName } from '../../core/model/entry.ts'
 import { parseSelector } from '../../core/model/selector.ts'
 import { parseDuration } from './duration.ts'
 
-const name = z.string().regex(/^[a-z0-9][a-z0-9-]*$/, 'must be lower-case letters, digits and -, and start with a letter or a digit')
-const duration = z.string().refine((text) => parseDuration(text) !== undefined, 'must be a duration such as 30s, 10m, 1h30m or 30d')
-const claims = z.record(z.string(), z.unknown()).meta({ description: 'Who may see it. Until private registries are built, nothing with claims is published.' })
+const name = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]*$/, 'must be lower-case letters, digits and -, and start with a letter or a digit')
+const duration = z
+  .string()
+  .refine((text) => parseDuration(text) !== undefined, 'must be a duration such as 30s, 10m, 1h30m or 30d')
+const claims = z
+  .record(z.string(), z.unknown())
+  .meta({ description: 'Who may see it. Until private registries are built, nothing with claims is published.' })
 
 const naming = z
   .string()
-  .refine((text) => text.split('{namespace}').length === 2 && text.split('{name}').length === 2, 'must contain {namespace} and {name} once')
-  .refine((text) => /\{namespace\}[^{}]*[^a-z0-9{}-][^{}]*\{name\}|\{name\}[^{}]*[^a-z0-9{}-][^{}]*\{namespace\}/.test(text), 'must separate {namespace} and {name} by a character that a namespace cannot contain, such as . or /')
-  .refine((text) => isServerName(text.replace('{namespace}', 'ns0').replace('{name}', 'nm0')), 'must give a server name: two halves with one / between them, of letters, digits, . - and (in the second) _')
+  .refine(
+    (text) => text.split('{namespace}').length === 2 && text.split('{name}').length === 2,
+    'must contain {namespace} and {name} once',
+  )
+  .refine(
+    (text) => /\{namespace\}[^{}]*[^a-z0-9{}-][^{}]*\{name\}|\{name\}[^{}]*[^a-z0-9{}-][^{}]*\{namespace\}/.test(text),
+    'must separate {namespace} and {name} by a character that a namespace cannot contain, such as . or /',
+  )
+  .refine(
+    (text) => isServerName(text.replace('{namespace}', 'ns0').replace('{name}', 'nm0')),
+    'must give a server name: two halves with one / between them, of letters, digits, . - and (in the second) _',
+  )
 
 const kubernetes = z
   .strictObject({
     namespaces: z.array(z.string()).default([]).meta({ description: 'Namespaces to read; none means all.' }),
     labelSelector: z
       .string()
-      .refine((text) => parseSelector(text).kind === 'selector', 'must be a label selector such as app=mcp,tier in (a,b)')
+      .refine(
+        (text) => parseSelector(text).kind === 'selector',
+        'must be a label selector such as app=mcp,tier in (a,b)',
+      )
       .default('')
       .meta({ description: 'Which MCP resources to take, as kubectl -l takes it.' }),
   })
@@ -26,25 +44,47 @@ const kubernetes = z
 
 const syncPolicy = z.strictObject({ interval: duration })
 
-export const sourceSchema = z.strictObject({ name, kubernetes, syncPolicy: syncPolicy.optional(), claims: claims.optional() })
+export const sourceSchema = z.strictObject({
+  name,
+  kubernetes,
+  syncPolicy: syncPolicy.optional(),
+  claims: claims.optional(),
+})
 
 const registryName = name.refine((text) => text !== 'sources', 'must not be sources, which is a folder of the store')
 
 const settings = {
   discovery: z
     .strictObject({
-      naming: naming.default('dev.stacklok.toolhive/{namespace}.{name}').meta({ description: 'How a resource is called; com.toolhive.k8s.{namespace}/{name} is what toolhive-registry-server uses.' }),
+      naming: naming
+        .default('dev.stacklok.toolhive/{namespace}.{name}')
+        .meta({
+          description:
+            'How a resource is called; com.toolhive.k8s.{namespace}/{name} is what toolhive-registry-server uses.',
+        }),
       requireExportAnnotation: z.boolean().default(true).meta({ description: 'false: a registry-url alone opts in.' }),
       requireReady: z.boolean().default(false).meta({ description: 'true: only resources in phase Ready are listed.' }),
-      missingDescription: z.enum(['auto', 'skip', 'generate']).default('auto').meta({ description: 'What becomes of a resource without a description.' }),
-      versionFrom: z.enum(['annotation', 'image']).default('annotation').meta({ description: 'image: without a registry-version, a semver image tag is the version.' }),
-      allowPrivateEndpoints: z.boolean().default(false).meta({ description: 'true: private addresses may be published.' }),
+      missingDescription: z
+        .enum(['auto', 'skip', 'generate'])
+        .default('auto')
+        .meta({ description: 'What becomes of a resource without a description.' }),
+      versionFrom: z
+        .enum(['annotation', 'image'])
+        .default('annotation')
+        .meta({ description: 'image: without a registry-version, a semver image tag is the version.' }),
+      allowPrivateEndpoints: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'true: private addresses may be published.' }),
     })
     .prefault({}),
   publish: z
     .strictObject({
       tombstones: duration.default('30d').meta({ description: 'How long a removed server is remembered.' }),
-      kubernetesMetadata: z.enum(['minimal', 'full']).default('minimal').meta({ description: 'full: uid and image are published too.' }),
+      kubernetesMetadata: z
+        .enum(['minimal', 'full'])
+        .default('minimal')
+        .meta({ description: 'full: uid and image are published too.' }),
     })
     .prefault({}),
   auth: z
@@ -59,8 +99,15 @@ export const configSchema = z.strictObject({
     .array(z.strictObject({ name: registryName, sources: z.array(name).min(1), claims: claims.optional() }))
     .min(1)
     .optional()
-    .meta({ description: 'The first is served at /v0.1, each at /registry/{name}/v0.1. Default: one, default, with all sources.' }),
-  sources: z.array(sourceSchema).min(1).prefault([{ name: 'cluster', kubernetes: {} }]).meta({ description: 'Default: one kubernetes source, cluster.' }),
+    .meta({
+      description:
+        'The first is served at /v0.1, each at /registry/{name}/v0.1. Default: one, default, with all sources.',
+    }),
+  sources: z
+    .array(sourceSchema)
+    .min(1)
+    .prefault([{ name: 'cluster', kubernetes: {} }])
+    .meta({ description: 'Default: one kubernetes source, cluster.' }),
   ...settings,
 })
 
@@ -71,7 +118,11 @@ export const singleRegistrySchema = z.strictObject({
     .array(
       sourceSchema.extend({
         format: z.enum(['upstream', 'toolhive']).optional(),
-        kubernetes: kubernetes.unwrap().unwrap().extend({ watch: z.strictObject({ enabled: z.boolean(), debounceInterval: duration.optional() }).optional() }).nullish(),
+        kubernetes: kubernetes
+          .unwrap()
+          .unwrap()
+          .extend({ watch: z.strictObject({ enabled: z.boolean(), debounceInterval: duration.optional() }).optional() })
+          .nullish(),
       }),
     )
     .min(1),

@@ -17,7 +17,11 @@ const world: World = {
       return { kind: 'found', text: await readFile(path, 'utf8') }
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { kind: 'absent' }
-      throw new OperationError('FileUnreadable', `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}.`, { cause: error })
+      throw new OperationError(
+        'FileUnreadable',
+        `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}.`,
+        { cause: error },
+      )
     }
   },
   listen,

@@ -8,9 +8,12 @@ import type { Listening } from '../cli/world.ts'
 const PATIENCE = 5000
 
 const whyNot = (error: NodeJS.ErrnoException, host: string, port: number): string => {
-  if (error.code === 'EADDRINUSE') return `Port ${port} of ${host} is taken. Choose another with --port (npm start -- --port ${port + 1}), or stop what uses it.`
-  if (error.code === 'EACCES') return `Port ${port} needs more rights than this user has. Choose one above 1023 with --port.`
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') return `${host} is no address of this machine. Choose another with --host.`
+  if (error.code === 'EADDRINUSE')
+    return `Port ${port} of ${host} is taken. Choose another with --port (npm start -- --port ${port + 1}), or stop what uses it.`
+  if (error.code === 'EACCES')
+    return `Port ${port} needs more rights than this user has. Choose one above 1023 with --port.`
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return `${host} is no address of this machine. Choose another with --host.`
   return `Cannot listen on ${host}, port ${port}: ${error.message}.`
 }
 
@@ -18,7 +21,9 @@ const whyNot = (error: NodeJS.ErrnoException, host: string, port: number): strin
 export const listen = (app: Hono, host: string, port: number): Promise<Listening> =>
   new Promise((resolve, reject) => {
     const server = createServer(getRequestListener(app.fetch))
-    server.once('error', (error) => reject(new OperationError('CannotListen', whyNot(error, host, port), { cause: error })))
+    server.once('error', (error) =>
+      reject(new OperationError('CannotListen', whyNot(error, host, port), { cause: error })),
+    )
     server.listen(port, host, () => {
       const address = server.address()
       const closed = new Promise<void>((end) => server.once('close', end))

@@ -33,8 +33,21 @@ const installNode = () => {
   // Installed aside, then renamed: an interrupted or a parallel install never leaves half a Node behind.
   const aside = mkdtempSync(join(folder, 'install-'))
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm']
-  const args = ['install', '--prefix', aside, '--no-save', '--no-package-lock', '--no-audit', '--no-fund', `${name}@${VERSION}`]
-  const done = spawnSync(npm[0], [...npm.slice(1), ...args], { cwd: aside, stdio: ['ignore', 'ignore', 'inherit'], shell: !process.env.npm_execpath && platform === 'win' })
+  const args = [
+    'install',
+    '--prefix',
+    aside,
+    '--no-save',
+    '--no-package-lock',
+    '--no-audit',
+    '--no-fund',
+    `${name}@${VERSION}`,
+  ]
+  const done = spawnSync(npm[0], [...npm.slice(1), ...args], {
+    cwd: aside,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    shell: !process.env.npm_execpath && platform === 'win',
+  })
   if (done.status === 0) {
     try {
       renameSync(aside, join(folder, VERSION))
@@ -43,7 +56,10 @@ const installNode = () => {
     }
   }
   rmSync(aside, { recursive: true, force: true })
-  if (!existsSync(bin)) fail(`Node ${VERSION} could not be installed from the package ${name}. Install Node ${oldest} or later yourself, then run this again.`)
+  if (!existsSync(bin))
+    fail(
+      `Node ${VERSION} could not be installed from the package ${name}. Install Node ${oldest} or later yourself, then run this again.`,
+    )
   return bin
 }
 
