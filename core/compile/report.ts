@@ -24,7 +24,10 @@ export const orderFindings = (findings: readonly Finding[], registries: readonly
       state.entries.filter(({ status }) => status === 'active').map(({ owner }) => subjectKey(owner)),
     ),
   )
-  const sorted = [...findings].sort(compareFindings)
+  // A list with ten items that are no objects says so once.
+  const sorted = [...findings]
+    .sort(compareFindings)
+    .filter((finding, index, all) => compareFindings(finding, all[index - 1] ?? finding) !== 0 || index === 0)
   const decisive = new Map<string, Finding>()
   for (const finding of sorted) {
     const key = subjectKey(finding.subject)

@@ -24,7 +24,7 @@ export type FindingDetail =
   | { readonly code: 'NothingToRead' }
   | { readonly code: 'SourceUnused' }
   | { readonly code: 'ClaimsUnsupported' }
-  | { readonly code: 'ResourceInvalid'; readonly field: string; readonly problem: string }
+  | { readonly code: 'ResourceInvalid'; readonly file: string; readonly field: string; readonly problem: string }
   | { readonly code: 'ResourceDuplicated'; readonly copies: number }
   | { readonly code: 'NotSelected'; readonly by: 'namespaces' | 'labelSelector' }
   | { readonly code: 'NotExported' }

@@ -8,7 +8,7 @@ const GROUP = 'toolhive.stacklok.dev'
 // kubectl and Helm print absent fields as null.
 const text = z.string().nullish()
 const named = z.object({ name: z.string() }).nullish()
-const reference = z.union([z.string(), z.object({ name: z.string() })]).nullish()
+const reference = z.union([z.string(), z.object({ name: z.string() })], 'is neither a name nor a reference').nullish()
 const headers = z.array(z.object({ headerName: z.string() })).nullish()
 
 const label = z
@@ -29,7 +29,7 @@ const metadata = z.object({
   namespace: label.nullish(),
   name: subdomain,
   uid: text,
-  creationTimestamp: z.iso.datetime({ offset: true }).nullish(),
+  creationTimestamp: z.iso.datetime({ offset: true, error: 'is no time' }).nullish(),
   deletionTimestamp: z.unknown().optional(),
   labels: z.record(z.string(), z.string()).nullish(),
   annotations: map.nullish(),
@@ -119,13 +119,16 @@ export type ParsedObject =
   | { readonly kind: 'invalid'; readonly field: string; readonly problem: string }
   | { readonly kind: 'other' }
 
+/** The end of a sentence that begins with the field. */
+const problemOf = (issue: z.core.$ZodIssue | undefined): string => {
+  if (issue?.code !== 'invalid_type') return issue?.code === 'too_big' ? 'is too long' : (issue?.message ?? 'is wrong')
+  return issue.message.endsWith('received undefined') ? 'is missing' : `is no ${issue.expected}`
+}
+
 const orProblem = <T>(parsed: z.ZodSafeParseResult<T>, toObject: (data: T) => SnapshotObject): ParsedObject => {
   if (parsed.success) return { kind: 'object', object: toObject(parsed.data) }
   const [issue] = parsed.error.issues
-  // zod says "Invalid input: expected string, received number"; ours already are the end of a sentence.
-  const problem =
-    issue?.message.replace(/^Invalid input: /, '').replace(/^expected/, 'is wrong: expected') ?? 'is wrong'
-  return { kind: 'invalid', field: issue?.path.join('.') || 'it', problem }
+  return { kind: 'invalid', field: issue?.path.join('.') || 'it', problem: problemOf(issue) }
 }
 
 /** Reads a Kubernetes object of any shape: one of ours, one of ours with a wrong field, or nothing to us. */

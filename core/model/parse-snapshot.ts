@@ -1,4 +1,4 @@
-import type { Manifests } from '../ports.ts'
+import type { ManifestDocument, Manifests } from '../ports.ts'
 import { canonicalJson, isDeeperThan } from './canonical-json.ts'
 import { type Finding, type FindingDetail, findingOf } from './finding.ts'
 import { compareText } from './order.ts'
@@ -40,42 +40,51 @@ const differing = (copies: readonly Copy[]): readonly SnapshotObject[] => {
   return [...byContent].sort(([a], [b]) => compareText(a, b)).map(([, object]) => object)
 }
 
+const readDocument = (
+  document: ManifestDocument,
+  take: (value: unknown, document: ManifestDocument) => FindingDetail | undefined,
+): readonly FindingDetail[] => {
+  const unreadable = (problem: string): readonly FindingDetail[] => [
+    { code: 'DocumentUnreadable', document: document.document, problem },
+  ]
+  if (document.kind === 'unreadable') return unreadable(document.problem)
+  if (isDeeperThan(document.value, MAX_DEPTH)) return unreadable(`it is nested deeper than ${MAX_DEPTH} levels`)
+  return objectsOf(document.value).flatMap((value) => take(value, document) ?? [])
+}
+
 /** Documents in any order become one snapshot; what cannot be read is a finding, and the rest goes on. */
 export const parseSnapshot = (source: string, readAs: ReadAs, scope: Scope, manifests: Manifests): SnapshotReading => {
   const findings: Finding[] = []
   const found = new Map<string, { readonly subject: Subject; readonly copies: Copy[] }>()
 
-  const read = (value: unknown, reportFile: (detail: FindingDetail) => void, document: number): void => {
-    if (value === null || value === undefined) return
-    if (!isMap(value)) return reportFile({ code: 'DocumentUnreadable', document, problem: 'it is not a map of fields' })
+  /** Takes an object in, or says what is wrong with the document that it stands in. */
+  const take = (value: unknown, { file, document }: ManifestDocument): FindingDetail | undefined => {
+    if (value === null || value === undefined) return undefined
+    if (!isMap(value)) return { code: 'DocumentUnreadable', document, problem: 'it is not a map of fields' }
     const { apiVersion, kind } = value
-    if (typeof apiVersion !== 'string' || typeof kind !== 'string')
-      return reportFile({ code: 'NotAManifest', document })
+    if (typeof apiVersion !== 'string' || typeof kind !== 'string') return { code: 'NotAManifest', document }
     const parsed = parseObject(apiVersion, kind, value)
-    if (parsed.kind === 'other') return
     const subject = subjectOf(source, value)
-    if (parsed.kind === 'invalid') {
-      findings.push(findingOf(subject, { code: 'ResourceInvalid', field: parsed.field, problem: parsed.problem }))
-      return
+    if (parsed.kind === 'invalid')
+      findings.push(
+        findingOf(subject, {
+          code: 'ResourceInvalid',
+          file: printable(file, 200),
+          field: parsed.field,
+          problem: parsed.problem,
+        }),
+      )
+    if (parsed.kind === 'object') {
+      const known = found.get(subjectKey(subject)) ?? { subject, copies: [] }
+      known.copies.push({ value, object: parsed.object })
+      found.set(subjectKey(subject), known)
     }
-    const key = subjectKey(subject)
-    const known = found.get(key)
-    if (known === undefined) found.set(key, { subject, copies: [{ value, object: parsed.object }] })
-    else known.copies.push({ value, object: parsed.object })
+    return undefined
   }
 
   for (const document of manifests.documents) {
     const file: Subject = { source, kind: 'File', namespace: '', name: printable(document.file, 200) }
-    const report = (detail: FindingDetail): void => void findings.push(findingOf(file, detail))
-    if (document.kind === 'unreadable')
-      report({ code: 'DocumentUnreadable', document: document.document, problem: document.problem })
-    else if (isDeeperThan(document.value, MAX_DEPTH)) {
-      report({
-        code: 'DocumentUnreadable',
-        document: document.document,
-        problem: `it is nested deeper than ${MAX_DEPTH} levels`,
-      })
-    } else for (const value of objectsOf(document.value)) read(value, report, document.document)
+    for (const detail of readDocument(document, take)) findings.push(findingOf(file, detail))
   }
   if (manifests.documents.length === 0) {
     findings.push(

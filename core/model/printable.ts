@@ -1,10 +1,10 @@
-const escape = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+const escaped = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 
 /** Text of others, bounded and without anything that could move a cursor or turn a line around. */
 export const printable = (text: string, most = 80): string => {
   // Cut first, then escape: a megabyte of control characters costs no more than a line.
   const cut = text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text.toWellFormed()
-  return cut.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escape)
+  return cut.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped)
 }
 
 /** What sort of value this is, as the end of a sentence: "it is a number". */

@@ -55,7 +55,7 @@ export const renderFinding = (finding: Finding): Sentence => {
       )
     case 'ResourceInvalid':
       return say(
-        `${place(at)} cannot be read: ${finding.field} ${finding.problem}.`,
+        `${place(at)} in ${finding.file} cannot be read: ${finding.field} ${finding.problem}.`,
         `Correct ${finding.field}; an API server would refuse this object too.`,
       )
     case 'ResourceDuplicated':

@@ -29,7 +29,7 @@ const settingsOf = (schema: JsonSchema): ReadonlyMap<string, Setting> => {
   return settings
 }
 
-const valueOf = (text: string, type: Setting['type']): unknown => {
+const readValue = (text: string, type: Setting['type']): unknown => {
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   return type === 'number' && text.trim() !== '' ? Number(text) : text
 }
@@ -54,14 +54,14 @@ export const environmentOverrides = (environment: Environment, schema: JsonSchem
         problem: `is not a variable of ours; ${meant === undefined ? 'unset it' : `did you mean ${meant}?`}`,
       }
     })
-  const apply = (settings: Settings): Settings =>
-    given.reduce<Settings>((result, [name, text]) => {
+  const apply = (settings: Settings): Settings => {
+    const result: Record<string, unknown> = { ...settings }
+    for (const [name, text] of given) {
       const setting = known.get(name)
-      if (setting === undefined || text === undefined) return result
-      return {
-        ...result,
-        [setting.section]: { ...sectionOf(result, setting.section), [setting.key]: valueOf(text, setting.type) },
-      }
-    }, settings)
+      if (setting === undefined || text === undefined) continue
+      result[setting.section] = { ...sectionOf(result, setting.section), [setting.key]: readValue(text, setting.type) }
+    }
+    return result
+  }
   return { problems, apply }
 }

@@ -56,12 +56,10 @@ const registryName = name.refine((text) => text !== 'sources', 'must not be sour
 const settings = {
   discovery: z
     .strictObject({
-      naming: naming
-        .default('dev.stacklok.toolhive/{namespace}.{name}')
-        .meta({
-          description:
-            'How a resource is called; com.toolhive.k8s.{namespace}/{name} is what toolhive-registry-server uses.',
-        }),
+      naming: naming.default('dev.stacklok.toolhive/{namespace}.{name}').meta({
+        description:
+          'How a resource is called; com.toolhive.k8s.{namespace}/{name} is what toolhive-registry-server uses.',
+      }),
       requireExportAnnotation: z.boolean().default(true).meta({ description: 'false: a registry-url alone opts in.' }),
       requireReady: z.boolean().default(false).meta({ description: 'true: only resources in phase Ready are listed.' }),
       missingDescription: z

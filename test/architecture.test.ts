@@ -1,0 +1,105 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+// Who may know whom: the table of ARCHITECTURE.md, checked against the sources.
+
+const root = new URL('..', import.meta.url).pathname
+type Room = { readonly at: RegExp; readonly may: readonly RegExp[]; readonly pure: boolean }
+
+const LIBRARIES = {
+  pure: /^(semver|ipaddr\.js|@noble\/hashes\/.+)$/,
+  functions: /^(hono|zod|yaml|commander|semver)(\/.+)?$/,
+}
+
+const ROOMS: readonly Room[] = [
+  { at: /^core\/model\/parse-/, may: [/^core\/model\//, /^core\/ports\.ts$/, LIBRARIES.pure, /^zod$/], pure: true },
+  { at: /^core\/model\//, may: [/^core\/model\/(?!parse-)/, LIBRARIES.pure], pure: true },
+  { at: /^core\/ports\.ts$/, may: [/^core\/model\/(?!parse-)/], pure: true },
+  ...['discover', 'compile', 'publish', 'serve'].map(
+    (room): Room => ({
+      at: new RegExp(`^core/${room}/`),
+      may: [/^core\/model\/(?!parse-)/, new RegExp(`^core/${room}/`), LIBRARIES.pure],
+      pure: true,
+    }),
+  ),
+  {
+    at: /^adapters\/([^/]+)\//,
+    may: [/^core\/model\//, /^core\/ports\.ts$/, /^adapters\//, /^node:/, /^yaml$/],
+    pure: false,
+  },
+  { at: /^functions\/entry\//, may: [/./], pure: false },
+  { at: /^functions\//, may: [/^core\//, /^functions\/(?!entry\/)/, LIBRARIES.functions], pure: true },
+]
+
+// What a pure file must not touch. `new Date(x)` and `Date.parse` only compute; `new Date()` and `Date.now` ask the clock.
+const IMPURE =
+  /\bprocess\.|\bconsole\.|\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bfetch\(|\bsetTimeout\(|\bsetInterval\(|\bcrypto\.|\bperformance\./
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\b[^'"`;]*?from\s*['"]([^'"]+)['"]|(?:^|\n)\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"`]([^'"`]+)['"`]/g
+
+const withoutComments = (source: string): string =>
+  source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
+
+/** What is wrong with one file, as sentences. */
+const violations = (file: string, source: string): readonly string[] => {
+  const room = ROOMS.find(({ at }) => at.test(file))
+  if (room === undefined) return [`${file} is in no room`]
+  const imports = [...withoutComments(source).matchAll(IMPORT)].map(
+    ([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '',
+  )
+  const wrong = imports
+    .map((specifier) =>
+      specifier.startsWith('.') ? posix.normalize(posix.join(posix.dirname(file), specifier)) : specifier,
+    )
+    .filter((target) => !room.may.some((pattern) => pattern.test(target)))
+    .map((target) => `${file} must not import ${target}`)
+  const adapter = /^adapters\/([^/]+)\//.exec(file)?.[1]
+  const foreign = imports
+    .map((specifier) => posix.normalize(posix.join(posix.dirname(file), specifier)))
+    .filter(
+      (target) => adapter !== undefined && target.startsWith('adapters/') && !target.startsWith(`adapters/${adapter}/`),
+    )
+    .map((target) => `${file} must not know ${target}`)
+  const impure = room.pure && IMPURE.exec(withoutComments(source))
+  const locale = /\.localeCompare\(/.test(source)
+    ? [`${file} uses localeCompare, whose order differs between machines`]
+    : []
+  return [...wrong, ...foreign, ...(impure ? [`${file} must not use ${impure[0]}`] : []), ...locale]
+}
+
+const sources = ['core', 'adapters', 'functions'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file))
+    .map((file) => posix.join(folder, file.replaceAll('\\', '/'))),
+)
+
+test('every source keeps to its room', () => {
+  expect(sources.length).toBeGreaterThan(30)
+  expect(sources.flatMap((file) => violations(file, readFileSync(join(root, file), 'utf8')))).toEqual([])
+})
+
+describe('a planted fault is found', () => {
+  test.each([
+    ['core/model/entry.ts', "import * as z from 'zod'"],
+    ['core/model/entry.ts', "import { parseObject } from './parse-object.ts'"],
+    ['core/discover/discover.ts', "import { compile } from '../compile/compile.ts'"],
+    ['core/compile/compile.ts', "import { readFile } from 'node:fs/promises'"],
+    ['core/serve/served-registry.ts', "import type { SnapshotReading } from '../model/parse-snapshot.ts'"],
+    ['core/serve/served-registry.ts', "export { parseObject } from '../model/parse-object.ts'"],
+    ['core/compile/compile.ts', 'const at = Date.now()'],
+    ['core/compile/compile.ts', 'const at = new Date().toISOString()'],
+    ['core/discover/discover.ts', "console.log('skipped')"],
+    ['core/discover/discover.ts', "const zod = await import('zod')"],
+    ['core/compile/report.ts', 'names.sort((a, b) => a.localeCompare(b))'],
+    ['adapters/cluster/manifests.ts', "import { run } from '../../functions/cli/program.ts'"],
+    ['adapters/cluster/manifests.ts', "import { open } from '../store/folder.ts'"],
+    ['adapters/cluster/manifests.ts', "import { discover } from '../../core/discover/discover.ts'"],
+    ['functions/compile.ts', "import { createManifestReader } from '../adapters/cluster/manifests.ts'"],
+    ['functions/cli/program.ts', "import { listen } from '../entry/node.ts'"],
+    ['functions/api/api.ts', 'const level = process.env.LEVEL'],
+    ['elsewhere/file.ts', ''],
+  ])('%s: %s', (file, line) => {
+    expect(violations(file, `import type {\n  Something,\n} from './something.ts'\n${line}\n`)).toHaveLength(1)
+  })
+})
