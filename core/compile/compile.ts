@@ -1,6 +1,6 @@
 import type { Candidate } from '../model/candidate.ts'
 import { canonicalJson, digestOf } from '../model/canonical-json.ts'
-import { type Entry, OFFICIAL, type RegistryDocument, type Server } from '../model/entry.ts'
+import { type Entry, OFFICIAL, type RegistryDocument } from '../model/entry.ts'
 import type { Finding } from '../model/finding.ts'
 import { compareBy, compareText } from '../model/order.ts'
 import { admit } from './admit.ts'
@@ -8,7 +8,7 @@ import { assignNames } from './assign-names.ts'
 import { claimUrls } from './claim-urls.ts'
 import { composeServer, type KubernetesMetadata } from './compose-server.ts'
 import type { EntryState, RegistryState } from './state.ts'
-import { continueTimeline, type Listed } from './timeline.ts'
+import { continueTimeline, type Dated, type Listed } from './timeline.ts'
 import { compareVersions } from './version-order.ts'
 
 export type SourceInput = {
@@ -53,24 +53,28 @@ const storedOrder = compareBy<EntryState>(
   (a, b) => compareVersions(a.version, b.version),
 )
 
-const entryOf = (state: EntryState, server: Server, serverJson: string): Entry => {
-  const { name, version, status, isLatest } = state
+const officialOf = ({ status, isLatest, publishedAt, updatedAt, statusChangedAt }: EntryState): string => {
   const time = (at: number): string => new Date(at).toISOString()
   const official = {
     status,
     isLatest,
-    publishedAt: time(state.publishedAt),
-    updatedAt: time(state.updatedAt),
-    statusChangedAt: time(state.statusChangedAt),
+    publishedAt: time(publishedAt),
+    updatedAt: time(updatedAt),
+    statusChangedAt: time(statusChangedAt),
   }
-  return {
-    name,
-    version,
-    status,
-    isLatest,
-    server,
-    json: `{"_meta":${canonicalJson({ [OFFICIAL]: official })},"server":${serverJson}}`,
-  }
+  return canonicalJson({ [OFFICIAL]: official })
+}
+
+/** The entries as they are served, and a digest of all of it: content is hashed already, so only that hash goes in. */
+const writeDocument = (registry: string, dated: readonly Dated[]): RegistryDocument => {
+  const lines: string[] = []
+  const entries = dated.map(({ state, server, json }): Entry => {
+    const { name, version, status, isLatest, content } = state
+    const official = officialOf(state)
+    lines.push(`${name} ${version} ${content} ${official}`)
+    return { name, version, status, isLatest, server, json: `{"_meta":${official},"server":${json}}` }
+  })
+  return { registry, entries, digest: digestOf(lines.join('\n')) }
 }
 
 /** The fold: what a registry was, what its sources say now, and a time, give what it is, and why. */
@@ -92,7 +96,6 @@ export const compile = (previous: RegistryState | undefined, inputs: RegistryInp
   const dated = [...continueTimeline(listed, previous?.entries ?? [], inputs.tombstones, at)].sort((a, b) =>
     storedOrder(a.state, b.state),
   )
-  const entries = dated.map(({ state, server, json }) => entryOf(state, server, json))
   const states = dated.map(({ state }) => state)
   const isUnchanged = previous !== undefined && canonicalJson(states) === canonicalJson(previous.entries)
   const findings = [
@@ -103,7 +106,7 @@ export const compile = (previous: RegistryState | undefined, inputs: RegistryInp
   ]
   return {
     state: isUnchanged ? previous : { at, entries: states },
-    document: { registry: inputs.registry, entries, digest: digestOf(entries.map(({ json }) => json).join('\n')) },
+    document: writeDocument(inputs.registry, dated),
     findings: findings.map((finding) => ({ ...finding, registry: inputs.registry })),
   }
 }

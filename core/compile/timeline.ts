@@ -12,7 +12,8 @@ export type Listed = {
   readonly wantedName: string
 }
 
-type Dated = { readonly state: EntryState; readonly server: Server; readonly json: string }
+/** An entry with its times; `json` is its server.json. */
+export type Dated = { readonly state: EntryState; readonly server: Server; readonly json: string }
 
 const keyOf = ({ name, version }: { readonly name: string; readonly version: string }): string => `${name} ${version}`
 

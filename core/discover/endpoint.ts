@@ -40,7 +40,8 @@ const rangeOfAddress = (address: ipaddr.IPv4 | ipaddr.IPv6): HostRange | undefin
 const rangeOfHost = (hostname: string): HostRange | undefined => {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
   if (METADATA_HOSTS.includes(host)) return 'metadata'
-  if (ipaddr.isValid(host)) return rangeOfAddress(ipaddr.parse(host))
+  // The URL parser has brought every IPv4 address into this form already.
+  if (host.includes(':') || /^[\d.]+$/.test(host)) return rangeOfAddress(ipaddr.parse(host))
   if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback'
   if (CLUSTER_SUFFIXES.some((suffix) => host.endsWith(suffix)) || /^kubernetes\.default(\.|$)/.test(host))
     return 'clusterInternal'

@@ -1,15 +1,16 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import { compareText } from './order.ts'
 
 /** JSON with sorted keys and without absent values: equal values give equal bytes. */
 export const canonicalJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
-  const fields = Object.entries(value)
-    .filter(([, field]) => field !== undefined)
-    .sort(([a], [b]) => compareText(a, b))
-    .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`)
+  const fields: string[] = []
+  // Without a comparison of its own, sort goes by code units.
+  for (const key of Object.keys(value).sort()) {
+    const field: unknown = Reflect.get(value, key)
+    if (field !== undefined) fields.push(`${JSON.stringify(key)}:${canonicalJson(field)}`)
+  }
   return `{${fields.join(',')}}`
 }
 

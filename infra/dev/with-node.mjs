@@ -74,6 +74,8 @@ if (!isScript && !existsSync(toolPath)) fail(`${tool} is not installed: run npm 
 const env = { ...process.env, PATH: [nodeBin, join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter) }
 const [command, args] = isScript ? [node, [tool, ...rest]] : [toolPath, rest]
 const child = spawn(command, args, { stdio: 'inherit', env, shell: !isScript && process.platform === 'win32' })
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+// Ctrl-C reaches the tool by itself. Passed on at once it would come twice, the second time while the tool is ending.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.on(signal, () => setTimeout(() => child.kill(signal), 200))
 child.on('error', (error) => fail(`${tool} could not be started: ${error.message}`))
 child.on('close', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)))

@@ -1,0 +1,94 @@
+import { compile } from '../../core/compile/compile.ts'
+import { orderFindings } from '../../core/compile/report.ts'
+import { discover } from '../../core/discover/discover.ts'
+import { MCP_KINDS } from '../../core/model/resource.ts'
+import type { McpResource, Snapshot } from '../../core/model/snapshot.ts'
+import { parseConfig } from '../../functions/config/config.ts'
+
+// Compiling twice the resources should cost at most 2.2 times the time. Figures are ratios of one run, never a timed test.
+const ROUNDS = 9
+const BUDGET = 2.2
+
+const parsed = parseConfig('')
+if (parsed.kind === 'bad') throw new Error('the default configuration is valid')
+const { discovery, publish } = parsed.config
+
+/** A cluster as it may be: most are exported, some are not, some are wrong, and a few share a name or a URL. */
+const snapshotOf = (count: number): Snapshot => {
+  const resources = Array.from({ length: count }, (_, index): McpResource => {
+    const annotations = new Map<string, unknown>([
+      ['registry-export', index % 10 === 9 ? 'yes' : 'true'],
+      [
+        'registry-url',
+        index % 50 === 7
+          ? 'http://localhost/x'
+          : `https://mcp-${index % 97}.example.com/servers/${index - (index % 100 === 3 ? 1 : 0)}`,
+      ],
+      ['registry-description', `Server number ${index}, which does what servers do`],
+      ['tools', '["search","read","write"]'],
+    ])
+    return {
+      kind: MCP_KINDS[index % 3] ?? 'MCPServer',
+      meta: {
+        namespace: `team-${index % 200}`,
+        name: `server-${index - (index % 40 === 5 ? 200 : 0)}`,
+        uid: `u-${index}`,
+        createdAt: 1_700_000_000_000 + ((index * 7919) % 1_000_000),
+        terminating: false,
+        labels: new Map(),
+        annotations,
+      },
+      transport: 'streamable-http',
+      proxyMode: undefined,
+      image: `ghcr.io/example/server-${index % 30}:1.0.${index % 9}`,
+      remoteUrl: undefined,
+      group: undefined,
+      externalAuth: undefined,
+      headerNames: [],
+      privateAuthority: false,
+      insecureAllowHttp: false,
+      status: { phase: 'Ready', conditions: [] },
+    }
+  })
+  return {
+    source: 'cluster',
+    readAs: 'cluster',
+    scope: { namespaces: [], labelSelector: [] },
+    resources,
+    groups: [],
+    externalAuthConfigs: [],
+  }
+}
+
+const compileOnce = (snapshot: Snapshot): number => {
+  const { candidates, findings } = discover(snapshot, discovery)
+  const compiled = compile(
+    undefined,
+    { registry: 'default', hasClaims: false, sources: [{ name: 'cluster', hasClaims: false, candidates }], ...publish },
+    1_760_000_000_000,
+  )
+  orderFindings([...findings, ...compiled.findings], [compiled])
+  return compiled.document.entries.length
+}
+
+const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
+
+const timed = (snapshot: Snapshot): number => {
+  globalThis.gc?.()
+  const start = performance.now()
+  compileOnce(snapshot)
+  return performance.now() - start
+}
+
+const [small, large] = [snapshotOf(5000), snapshotOf(10_000)]
+const listed = [compileOnce(small), compileOnce(large)]
+const times = { small: [] as number[], large: [] as number[] }
+// Alternating, so that a change of the machine's mood meets both.
+for (let round = 0; round < ROUNDS; round++) {
+  times.small.push(timed(small))
+  times.large.push(timed(large))
+}
+const ratio = median(times.large) / median(times.small)
+console.log(`compile  5,000 resources  ${median(times.small).toFixed(0)} ms  ${listed[0]} listed`)
+console.log(`compile 10,000 resources  ${median(times.large).toFixed(0)} ms  ${listed[1]} listed`)
+console.log(`ratio ${ratio.toFixed(2)} (median of ${ROUNDS}), budget ${BUDGET}: ${ratio <= BUDGET ? 'within' : 'OVER'}`)
