@@ -24,6 +24,7 @@ const server = (name: string, more: Partial<Candidate> & { kind?: McpKind } = {}
     version: '1.0.0',
     icon: undefined,
     remotes: [{ type: 'streamable-http', url: `https://mcp.example.com/${kind}/${name}` }],
+    pending: [],
     tier: undefined,
     tags: undefined,
     tools: undefined,
@@ -40,10 +41,12 @@ const inputs = (...candidates: readonly Candidate[]): RegistryInputs => ({
   sources: ['cluster', 'eu', 'us'].map((name) => ({
     name,
     hasClaims: false,
+    observedAt: T0,
     candidates: candidates.filter(({ ref }) => ref.source === name),
   })),
   kubernetesMetadata: 'minimal',
   tombstones: 30 * DAY,
+  pendingGrace: 10 * 60_000,
 })
 
 const fold = (previous: RegistryState | undefined, at: number, ...candidates: readonly Candidate[]): Compiled =>

@@ -9,13 +9,19 @@ export const admit = (inputs: RegistryInputs): Admitted => {
   const candidates: Candidate[] = []
   const findings: Finding[] = []
   for (const source of inputs.sources) {
-    const subject = { source: source.name, kind: 'Source', namespace: '', name: source.name }
-    if (source.hasClaims || inputs.hasClaims) findings.push(findingOf(subject, { code: 'ClaimsUnsupported' }))
-    else {
-      for (const candidate of source.candidates) {
-        if (candidate.claims === undefined) candidates.push(candidate)
-        else findings.push(findingOf(candidate.ref, { code: 'ClaimsRestricted' }))
-      }
+    const restricted = source.hasClaims ? 'source' : inputs.hasClaims ? 'registry' : undefined
+    if (restricted !== undefined)
+      findings.push(
+        findingOf(
+          { source: source.name, kind: 'Source', namespace: '', name: source.name },
+          { code: 'ClaimsUnsupported', of: restricted },
+        ),
+      )
+    for (const candidate of source.candidates) {
+      if (restricted !== undefined)
+        findings.push(findingOf(candidate.ref, { code: 'ClaimsUnsupported', of: restricted }))
+      else if (candidate.claims !== undefined) findings.push(findingOf(candidate.ref, { code: 'ClaimsRestricted' }))
+      else candidates.push(candidate)
     }
   }
   return { candidates, findings }

@@ -1,44 +1,55 @@
-import type { Candidate } from '../model/candidate.ts'
+import type { CandidateRemote } from '../model/candidate.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
 import { type ResourceRef, subjectKey } from '../model/resource.ts'
-import type { RegistryState } from './state.ts'
+import type { EntryState } from './state.ts'
 
-export type UrlClaims = { readonly candidates: readonly Candidate[]; readonly findings: readonly Finding[] }
+/** A candidate with the remotes that it would publish. */
+export type Claimant = { readonly ref: ResourceRef; readonly remotes: readonly CandidateRemote[] }
+export type UrlClaims<T> = { readonly settled: readonly T[]; readonly findings: readonly Finding[] }
 
 const sameUrl = (url: string): string => URL.parse(url)?.href ?? url
 
-/**
- * One URL, one server: the previous holder keeps it, then the oldest gets it, in the order of `candidates`. An
- * MCPServerEntry only points to somebody else's server, so its URL neither takes one away nor is taken.
- */
-export const claimUrls = (candidates: readonly Candidate[], previous: RegistryState | undefined): UrlClaims => {
-  const current = new Set(candidates.map(({ ref }) => subjectKey(ref)))
-  const holders = new Map<string, ResourceRef>()
-  for (const { urls, owner } of previous?.entries ?? []) {
-    if (owner.kind === 'MCPServerEntry' || !current.has(subjectKey(owner))) continue
-    for (const url of urls) holders.set(sameUrl(url), owner)
-  }
-  // A holder that has moved to another URL has let go of this one.
-  const stillWanted = new Set(
-    candidates.flatMap(({ ref, remotes }) => remotes.map(({ url }) => `${subjectKey(ref)} ${sameUrl(url)}`)),
-  )
-  for (const [url, owner] of holders) if (!stillWanted.has(`${subjectKey(owner)} ${url}`)) holders.delete(url)
+type Claim = { readonly claimant: Claimant; readonly isRouted: boolean; readonly heldBefore: boolean }
 
-  const kept: Candidate[] = []
-  const findings: Finding[] = []
-  for (const candidate of candidates) {
-    if (candidate.ref.kind === 'MCPServerEntry') {
-      kept.push(candidate)
-      continue
+/** A route leads where it leads, whatever an annotation says; then who had the URL, then who comes first. */
+const isStronger = (a: Claim, b: Claim): boolean =>
+  a.isRouted === b.isRouted ? a.heldBefore && !b.heldBefore : a.isRouted
+
+/**
+ * One URL, one server. An MCPServerEntry only points to somebody else's server, so its URL neither takes one away nor
+ * is taken. `claimants` come in order of precedence.
+ */
+export const claimUrls = <T extends Claimant>(
+  claimants: readonly T[],
+  previous: readonly EntryState[],
+): UrlClaims<T> => {
+  const held = new Set(
+    previous.flatMap(({ owner, remotes }) => remotes.map(({ url }) => `${subjectKey(owner)} ${sameUrl(url)}`)),
+  )
+  const winners = new Map<string, Claim>()
+  for (const claimant of claimants) {
+    if (claimant.ref.kind === 'MCPServerEntry') continue
+    for (const { url, origin } of claimant.remotes) {
+      const claim: Claim = {
+        claimant,
+        isRouted: origin !== undefined,
+        heldBefore: held.has(`${subjectKey(claimant.ref)} ${sameUrl(url)}`),
+      }
+      const known = winners.get(sameUrl(url))
+      if (known === undefined || isStronger(claim, known)) winners.set(sameUrl(url), claim)
     }
-    const remotes = candidate.remotes.filter(({ url }) => {
-      const holder = holders.get(sameUrl(url)) ?? candidate.ref
-      holders.set(sameUrl(url), holder)
-      if (subjectKey(holder) === subjectKey(candidate.ref)) return true
-      findings.push(findingOf(candidate.ref, { code: 'UrlConflict', url, holder }))
+  }
+  const findings: Finding[] = []
+  const settled = claimants.flatMap((claimant): readonly T[] => {
+    const kept = claimant.remotes.filter(({ url }) => {
+      const winner = claimant.ref.kind === 'MCPServerEntry' ? claimant : winners.get(sameUrl(url))?.claimant
+      if (winner === undefined || winner === claimant) return true
+      findings.push(findingOf(claimant.ref, { code: 'UrlConflict', url, holder: winner.ref }))
       return false
     })
-    if (remotes.length > 0) kept.push({ ...candidate, remotes })
-  }
-  return { candidates: kept, findings }
+    return kept.length === 0
+      ? []
+      : [kept.length === claimant.remotes.length ? claimant : { ...claimant, remotes: kept }]
+  })
+  return { settled, findings }
 }

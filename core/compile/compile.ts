@@ -1,19 +1,24 @@
-import type { Candidate } from '../model/candidate.ts'
+import type { Candidate, CandidateRemote } from '../model/candidate.ts'
 import { canonicalJson, digestOf } from '../model/canonical-json.ts'
 import { type Entry, OFFICIAL, type RegistryDocument } from '../model/entry.ts'
 import type { Finding } from '../model/finding.ts'
 import { compareBy, compareText } from '../model/order.ts'
+import { type ResourceRef, subjectKey } from '../model/resource.ts'
 import { admit } from './admit.ts'
 import { assignNames } from './assign-names.ts'
 import { claimUrls } from './claim-urls.ts'
 import { composeServer, type KubernetesMetadata } from './compose-server.ts'
-import type { EntryState, RegistryState } from './state.ts'
+import { applyGrace } from './grace.ts'
+import { selectRemotes } from './select-remotes.ts'
+import { type EntryState, isLiving, type RegistryState, type RemoteState } from './state.ts'
 import { continueTimeline, type Dated, type Listed } from './timeline.ts'
 import { compareVersions } from './version-order.ts'
 
 export type SourceInput = {
   readonly name: string
   readonly hasClaims: boolean
+  /** When this was seen, in milliseconds: grace runs on it. */
+  readonly observedAt: number
   readonly candidates: readonly Candidate[]
 }
 
@@ -25,6 +30,8 @@ export type RegistryInputs = {
   readonly kubernetesMetadata: KubernetesMetadata
   /** How long what was removed is remembered, in milliseconds. */
   readonly tombstones: number
+  /** How long a listed remote stays while its way is closed for the moment, in milliseconds. */
+  readonly pendingGrace: number
 }
 
 export type Compiled = {
@@ -77,33 +84,78 @@ const writeDocument = (registry: string, dated: readonly Dated[]): RegistryDocum
   return { registry, entries, digest: digestOf(lines.join('\n')) }
 }
 
+type Claimant = {
+  readonly ref: ResourceRef
+  readonly wantedName: string
+  readonly candidate: Candidate
+  readonly all: readonly RemoteState[]
+  readonly remotes: readonly CandidateRemote[]
+}
+
+/** What each candidate would publish: what is healthy, and what is still in its grace. */
+const findRemotes = (
+  candidates: readonly Candidate[],
+  inputs: RegistryInputs,
+  previous: readonly EntryState[],
+): { readonly claimants: readonly Claimant[]; readonly findings: readonly Finding[] } => {
+  const observed = new Map(inputs.sources.map(({ name, observedAt }) => [name, observedAt]))
+  const before = new Map(
+    previous.filter(({ status }) => status === 'active').map((state) => [subjectKey(state.owner), state]),
+  )
+  const graced = candidates.map((candidate) => ({
+    candidate,
+    ...applyGrace(
+      candidate,
+      before.get(subjectKey(candidate.ref)),
+      observed.get(candidate.ref.source) ?? 0,
+      inputs.pendingGrace,
+    ),
+  }))
+  const claimants = graced.map(({ candidate, remotes }) => ({
+    ref: candidate.ref,
+    wantedName: candidate.wantedName,
+    candidate,
+    all: remotes,
+    remotes: selectRemotes(remotes),
+  }))
+  return {
+    claimants: claimants.filter(({ remotes }) => remotes.length > 0),
+    findings: graced.flatMap(({ findings }) => findings),
+  }
+}
+
 /** The fold: what a registry was, what its sources say now, and a time, give what it is, and why. */
 export const compile = (previous: RegistryState | undefined, inputs: RegistryInputs, now: number): Compiled => {
   // A clock that was set back must not make a time go back.
   const at = previous === undefined ? now : Math.max(now, previous.at + 1)
+  const living = (previous?.entries ?? []).filter((state) => isLiving(state, inputs.tombstones, at))
   const admitted = admit(inputs)
-  const ordered = [...admitted.candidates].sort(precedence(inputs.sources))
-  const claimed = claimUrls(ordered, previous)
-  const { named, findings: nameFindings } = assignNames(claimed.candidates, previous)
-  const composed = named.map(({ candidate, name }) => ({
-    ...composeServer(candidate, name, inputs.kubernetesMetadata),
-    candidate,
+  const found = findRemotes([...admitted.candidates].sort(precedence(inputs.sources)), inputs, living)
+  const names = assignNames(found.claimants, living)
+  const claims = claimUrls(
+    names.named.map(({ claimant, name }) => ({ ...claimant, name })),
+    living,
+  )
+  const composed = claims.settled.map((claimant) => ({
+    claimant,
+    ...composeServer(claimant.candidate, claimant.remotes, claimant.name, inputs.kubernetesMetadata),
   }))
-  const listed = composed.map(
-    ({ server, json, candidate }): Listed => ({ server, json, owner: candidate.ref, wantedName: candidate.wantedName }),
-  )
+  const listed = composed.map(({ claimant, server, json }): Listed => {
+    const published = new Set(claimant.remotes.map(({ url }) => url))
+    const lost = new Set(selectRemotes(claimant.all).flatMap(({ url }) => (published.has(url) ? [] : [url])))
+    return {
+      server,
+      json,
+      owner: claimant.ref,
+      wantedName: claimant.wantedName,
+      remotes: claimant.all.filter(({ url }) => !lost.has(url)),
+    }
+  })
 
-  const dated = [...continueTimeline(listed, previous?.entries ?? [], inputs.tombstones, at)].sort((a, b) =>
-    storedOrder(a.state, b.state),
-  )
+  const dated = [...continueTimeline(listed, living, at)].sort((a, b) => storedOrder(a.state, b.state))
   const states = dated.map(({ state }) => state)
   const isUnchanged = previous !== undefined && canonicalJson(states) === canonicalJson(previous.entries)
-  const findings = [
-    ...admitted.findings,
-    ...claimed.findings,
-    ...nameFindings,
-    ...composed.flatMap((each) => each.findings),
-  ]
+  const findings = [admitted, found, names, claims, ...composed].flatMap((each) => each.findings)
   return {
     state: isUnchanged ? previous : { at, entries: states },
     document: writeDocument(inputs.registry, dated),

@@ -1,7 +1,8 @@
-import type { Candidate } from '../model/candidate.ts'
+import type { Candidate, CandidateRemote } from '../model/candidate.ts'
 import { canonicalJson } from '../model/canonical-json.ts'
 import { PUBLISHER_PROVIDED, SERVER_SCHEMA, type Server } from '../model/entry.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
+import { bareRemote } from './select-remotes.ts'
 
 /** As much as one resource may put into everyone's registry: a page of 100 stays below the 6 MB that a Lambda can answer. */
 const MAX_ENTRY = 60_000
@@ -22,8 +23,13 @@ const kubernetesOf = (
   ...(detail === 'full' && { uid, image }),
 })
 
-const compose = (candidate: Candidate, name: string, detail: KubernetesMetadata): Server => {
-  const { title, description, version, icon, remotes, tier, tags, tools, toolDefinitions, group } = candidate
+const compose = (
+  candidate: Candidate,
+  remotes: readonly CandidateRemote[],
+  name: string,
+  detail: KubernetesMetadata,
+): Server => {
+  const { title, description, version, icon, tier, tags, tools, toolDefinitions, group } = candidate
   const extension = {
     status: 'active',
     tier,
@@ -41,28 +47,41 @@ const compose = (candidate: Candidate, name: string, detail: KubernetesMetadata)
     description,
     version,
     ...(icon !== undefined && { icons: [{ src: icon }] }),
-    remotes,
+    remotes: remotes.map(bareRemote),
     _meta: {
       [PUBLISHER_PROVIDED]: { 'io.github.stacklok': Object.fromEntries(remotes.map(({ url }) => [url, extension])) },
     },
   }
 }
 
+/** What an entry can do without, the bulkiest first. */
+const SPARE = [
+  ['tool-definitions', 'toolDefinitions'],
+  ['tools', 'tools'],
+] as const
+
 /** The server.json of a candidate. One that is too large loses its tools before it could crowd out others. */
-export const composeServer = (candidate: Candidate, name: string, detail: KubernetesMetadata): Composed => {
-  const whole = compose(candidate, name, detail)
-  const json = canonicalJson(whole)
+export const composeServer = (
+  candidate: Candidate,
+  remotes: readonly CandidateRemote[],
+  name: string,
+  detail: KubernetesMetadata,
+): Composed => {
+  let kept = candidate
+  let server = compose(kept, remotes, name, detail)
+  let json = canonicalJson(server)
   const bytes = bytesOf(json)
-  if (bytes <= MAX_ENTRY) return { server: whole, json, findings: [] }
-  const withoutDefinitions = compose({ ...candidate, toolDefinitions: undefined }, name, detail)
-  const fits = bytesOf(canonicalJson(withoutDefinitions)) <= MAX_ENTRY
-  const server = fits
-    ? withoutDefinitions
-    : compose({ ...candidate, toolDefinitions: undefined, tools: undefined }, name, detail)
-  const dropped = fits ? ['tool-definitions'] : ['tool-definitions', 'tools']
+  const dropped: string[] = []
+  for (const [annotation, field] of SPARE) {
+    if (bytesOf(json) <= MAX_ENTRY || kept[field] === undefined) continue
+    kept = { ...kept, [field]: undefined }
+    dropped.push(annotation)
+    server = compose(kept, remotes, name, detail)
+    json = canonicalJson(server)
+  }
   return {
     server,
-    json: canonicalJson(server),
-    findings: [findingOf(candidate.ref, { code: 'EntryTooLarge', bytes, dropped })],
+    json,
+    findings: dropped.length === 0 ? [] : [findingOf(candidate.ref, { code: 'EntryTooLarge', bytes, dropped })],
   }
 }

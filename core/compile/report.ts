@@ -9,14 +9,25 @@ const isObstacle = ({ code, effect }: Finding): boolean =>
   effect === 'skipped' || code === 'NotExported' || code === 'NotSelected'
 
 /** The obstacle to remove first: codes stand in that order in their table. */
-const isBefore = (a: Finding, b: Finding): boolean => {
+export const isBefore = (a: Finding, b: Finding): boolean => {
   if (isObstacle(a) !== isObstacle(b)) return isObstacle(a)
   return (RANK.get(a.code) ?? 0) < (RANK.get(b.code) ?? 0)
 }
 
+const decisiveAmong = (about: readonly Finding[]): Finding | undefined => {
+  const marked = about.find(({ decisive }) => decisive)
+  if (marked !== undefined) return marked
+  // A route that gives a URL is in no registry itself, and is none the worse for it.
+  const candidates = about[0]?.subject.kind === 'HTTPRoute' ? about.filter(isObstacle) : about
+  return candidates.reduce<Finding | undefined>(
+    (first, each) => (first === undefined || isBefore(each, first) ? each : first),
+    undefined,
+  )
+}
+
 /**
- * All findings of one sync, in their order. Of those about a subject that is listed in no registry, exactly one is
- * decisive.
+ * All findings of one sync, in their order. Of those about a subject that is listed in no registry (a route: that gives
+ * no URL) exactly one is decisive; whoever followed a route has marked its own.
  */
 export const orderFindings = (findings: readonly Finding[], registries: readonly Compiled[]): readonly Finding[] => {
   const listed = new Set(
@@ -27,14 +38,11 @@ export const orderFindings = (findings: readonly Finding[], registries: readonly
   // A list with ten items that are no objects says so once.
   const sorted = [...findings]
     .sort(compareFindings)
-    .filter((finding, index, all) => compareFindings(finding, all[index - 1] ?? finding) !== 0 || index === 0)
-  const decisive = new Map<string, Finding>()
-  for (const finding of sorted) {
-    const key = subjectKey(finding.subject)
-    const first = decisive.get(key)
-    if (!listed.has(key) && (first === undefined || isBefore(finding, first))) decisive.set(key, finding)
+    .filter((finding, index, all) => index === 0 || compareFindings(finding, all[index - 1] ?? finding) !== 0)
+  const decisive = new Set<Finding>()
+  for (const [subject, about] of Map.groupBy(sorted, (finding) => subjectKey(finding.subject))) {
+    const first = listed.has(subject) ? undefined : decisiveAmong(about)
+    if (first !== undefined) decisive.add(first)
   }
-  return sorted.map((finding) =>
-    decisive.get(subjectKey(finding.subject)) === finding ? { ...finding, decisive: true } : finding,
-  )
+  return sorted.map((finding) => (decisive.has(finding) ? { ...finding, decisive: true } : finding))
 }

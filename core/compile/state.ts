@@ -1,5 +1,9 @@
+import type { CandidateRemote } from '../model/candidate.ts'
 import type { EntryStatus } from '../model/entry.ts'
 import type { ResourceRef } from '../model/resource.ts'
+
+/** A remote that was healthy once. `pendingSince` is when its way was first seen closed. */
+export type RemoteState = CandidateRemote & { readonly pendingSince?: number }
 
 /** What is remembered of one server version, listed or withdrawn. Times are milliseconds since 1970. */
 export type EntryState = {
@@ -12,7 +16,8 @@ export type EntryState = {
   readonly isLatest: boolean
   /** Digest of the server.json; empty for a tombstone, which remembers nothing of it. */
   readonly content: string
-  readonly urls: readonly string[]
+  /** All remotes, also those that others outshine; none for a tombstone. */
+  readonly remotes: readonly RemoteState[]
   readonly publishedAt: number
   readonly updatedAt: number
   readonly statusChangedAt: number
@@ -20,3 +25,7 @@ export type EntryState = {
 
 /** The memory of a registry between two syncs. `at` is when it last changed. */
 export type RegistryState = { readonly at: number; readonly entries: readonly EntryState[] }
+
+/** A tombstone holds its name and its times until it is over, not until somebody looks. */
+export const isLiving = ({ status, statusChangedAt }: EntryState, tombstones: number, at: number): boolean =>
+  status === 'active' || statusChangedAt + tombstones > at

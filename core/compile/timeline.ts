@@ -1,7 +1,7 @@
 import { canonicalJson, digestOf } from '../model/canonical-json.ts'
 import type { Server } from '../model/entry.ts'
 import type { ResourceRef } from '../model/resource.ts'
-import type { EntryState } from './state.ts'
+import type { EntryState, RemoteState } from './state.ts'
 import { latestOf } from './version-order.ts'
 
 /** A server version that is to be listed now. */
@@ -10,6 +10,7 @@ export type Listed = {
   readonly json: string
   readonly owner: ResourceRef
   readonly wantedName: string
+  readonly remotes: readonly RemoteState[]
 }
 
 /** An entry with its times; `json` is its server.json. */
@@ -18,7 +19,11 @@ export type Dated = { readonly state: EntryState; readonly server: Server; reado
 const keyOf = ({ name, version }: { readonly name: string; readonly version: string }): string => `${name} ${version}`
 
 /** Equal content keeps all three times; coming back keeps the first. */
-const date = ({ server, json, owner, wantedName }: Listed, before: EntryState | undefined, at: number): EntryState => {
+const date = (
+  { server, json, owner, wantedName, remotes }: Listed,
+  before: EntryState | undefined,
+  at: number,
+): EntryState => {
   const content = digestOf(json)
   const wasActive = before?.status === 'active'
   const isSame = wasActive && before.content === content
@@ -30,7 +35,7 @@ const date = ({ server, json, owner, wantedName }: Listed, before: EntryState | 
     status: 'active',
     isLatest: before?.isLatest ?? false,
     content,
-    urls: (server.remotes ?? []).map(({ url }) => url),
+    remotes,
     publishedAt: before?.publishedAt ?? at,
     updatedAt: isSame ? before.updatedAt : at,
     statusChangedAt: wasActive ? before.statusChangedAt : at,
@@ -40,7 +45,7 @@ const date = ({ server, json, owner, wantedName }: Listed, before: EntryState | 
 const bury = (before: EntryState, at: number): EntryState =>
   before.status === 'deleted'
     ? before
-    : { ...before, status: 'deleted', content: '', urls: [], updatedAt: at, statusChangedAt: at }
+    : { ...before, status: 'deleted', content: '', remotes: [], updatedAt: at, statusChangedAt: at }
 
 const tombstone = ({ name, version }: EntryState): Server => ({ name, version, description: 'Removed' })
 
@@ -55,11 +60,10 @@ const markLatest = (dated: readonly Dated[], at: number): readonly Dated[] => {
   })
 }
 
-/** Joins what is listed now with what was: times go on, what is gone becomes a tombstone, old tombstones go. */
+/** Joins what is listed now with what was: times go on, what is gone becomes a tombstone. */
 export const continueTimeline = (
   listed: readonly Listed[],
   previous: readonly EntryState[],
-  tombstones: number,
   at: number,
 ): readonly Dated[] => {
   const before = new Map(previous.map((state) => [keyOf(state), state]))
@@ -70,7 +74,6 @@ export const continueTimeline = (
   const buried = previous
     .filter((state) => !listedKeys.has(keyOf(state)))
     .map((state) => bury(state, at))
-    .filter((state) => state.statusChangedAt + tombstones > at)
     .map((state): Dated => ({ state, server: tombstone(state), json: canonicalJson(tombstone(state)) }))
   return markLatest([...active, ...buried], at)
 }

@@ -9,7 +9,7 @@ import { type FindAuthConfig, readRequiredHeaders } from './required-headers.ts'
 import { readTransport } from './transport.ts'
 
 /** The annotation as it was written: a URL is judged, never tidied up. */
-const readUrl = ({ meta }: McpResource): Field<string> => {
+export const readUrl = ({ meta }: McpResource): Field<string> => {
   const value = meta.annotations.get('registry-url')
   if (typeof value === 'string' || value === undefined) return { value: value?.trim() || undefined, findings: [] }
   return {

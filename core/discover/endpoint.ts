@@ -3,50 +3,50 @@ import type { EndpointField, FindingDetail, HostRange, UrlProblem } from '../mod
 import { printable } from '../model/printable.ts'
 
 const MAX_URL = 2048
-const METADATA_HOSTS = [
-  'metadata.google.internal',
-  'metadata.goog',
-  'instance-data.ec2.internal',
-  '100.100.100.200',
-  '168.63.129.16',
-  '169.254.169.254',
-  'fd00:ec2::254',
-]
+const METADATA_NAMES = ['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal']
+const METADATA_ADDRESSES = ['169.254.169.254', '100.100.100.200', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254']
 const CLUSTER_SUFFIXES = ['.svc', '.cluster.local']
 
-const RANGES: Partial<Record<string, HostRange>> = {
-  loopback: 'loopback',
-  linkLocal: 'linkLocal',
-  private: 'private',
-  uniqueLocal: 'private',
-  carrierGradeNat: 'private',
-  siteLocal: 'private',
-  unicast: undefined,
-}
+/** What ipaddr.js calls a range, where it matters to us; all other addresses may be public. */
+const RANGES: ReadonlyMap<string, HostRange> = new Map([
+  ['loopback', 'loopback'],
+  ['linkLocal', 'linkLocal'],
+  ['private', 'private'],
+  ['uniqueLocal', 'private'],
+  ['carrierGradeNat', 'private'],
+  ['unspecified', 'reserved'],
+  ['broadcast', 'reserved'],
+  ['multicast', 'reserved'],
+])
+
+/** Where in an IPv6 address the IPv4 address stands that it leads to. */
+const EMBEDDED: ReadonlyMap<string, number> = new Map([
+  ['ipv4Mapped', 12],
+  ['rfc6052', 12],
+  ['6to4', 2],
+])
 
 const rangeOfAddress = (address: ipaddr.IPv4 | ipaddr.IPv6): HostRange | undefined => {
-  if (address instanceof ipaddr.IPv6) {
-    if (address.isIPv4MappedAddress()) return rangeOfAddress(address.toIPv4Address())
-    // 64:ff9b::/96 leads to the IPv4 address in its last four bytes.
-    if (address.range() === 'rfc6052') return rangeOfAddress(new ipaddr.IPv4(address.toByteArray().slice(12)))
-    // ipaddr.js calls the deprecated site-local block reserved.
-    if (address.match(ipaddr.IPv6.parse('fec0::'), 10)) return 'private'
-  }
   const range = address.range()
-  return range in RANGES ? RANGES[range] : 'reserved'
+  const embedded = EMBEDDED.get(range)
+  if (embedded !== undefined)
+    return rangeOfAddress(new ipaddr.IPv4(address.toByteArray().slice(embedded, embedded + 4)))
+  if (METADATA_ADDRESSES.includes(address.toString())) return 'metadata'
+  // ipaddr.js calls the deprecated site-local block reserved.
+  if (address instanceof ipaddr.IPv6 && address.match(ipaddr.IPv6.parse('fec0::'), 10)) return 'private'
+  return RANGES.get(range)
 }
 
 /** Which hosts no reader of a registry can reach, decided by name alone: nothing is ever looked up or probed. */
-const rangeOfHost = (hostname: string): HostRange | undefined => {
-  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
-  if (METADATA_HOSTS.includes(host)) return 'metadata'
-  // The URL parser has brought every IPv4 address into this form already.
-  if (host.includes(':') || /^[\d.]+$/.test(host)) return rangeOfAddress(ipaddr.parse(host))
-  if (host === 'localhost' || host.endsWith('.localhost')) return 'loopback'
-  if (CLUSTER_SUFFIXES.some((suffix) => host.endsWith(suffix)) || /^kubernetes\.default(\.|$)/.test(host))
-    return 'clusterInternal'
-  // A name without a dot is a Service of somebody's namespace.
-  return host.includes('.') ? undefined : 'clusterInternal'
+export const rangeOfHost = (hostname: string): HostRange | undefined => {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  // Asking ipaddr.js about every name would be the larger part of a compile.
+  if ((host.includes(':') || /^[\d.]+$/.test(host)) && ipaddr.isValid(host)) return rangeOfAddress(ipaddr.parse(host))
+  if (METADATA_NAMES.includes(host)) return 'metadata'
+  if (host === 'localhost' || host.endsWith('.localhost') || host.startsWith('localhost.localdomain')) return 'loopback'
+  return CLUSTER_SUFFIXES.some((suffix) => host.endsWith(suffix)) || /^kubernetes(\.default)?$/.test(host)
+    ? 'clusterInternal'
+    : undefined
 }
 
 const problemOf = (text: string, url: URL | null): UrlProblem | undefined => {
@@ -56,6 +56,7 @@ const problemOf = (text: string, url: URL | null): UrlProblem | undefined => {
   if (url === null) return 'relative'
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'scheme'
   if (url.username !== '' || url.password !== '' || /^[a-z]+:\/*[^/?#]*@/i.test(text)) return 'credentials'
+  if (url.hostname.replace(/\.$/, '').split('.').includes('')) return 'host'
   return text.includes('#') ? 'fragment' : undefined
 }
 

@@ -1,24 +1,33 @@
 import type { FindingDetail } from '../model/finding.ts'
 import { quote } from '../model/printable.ts'
-import type { McpResource } from '../model/snapshot.ts'
 import type { DiscoveryOptions } from './options.ts'
+
+type Annotations = ReadonlyMap<string, unknown>
 
 const OPT_OUTS = ['false', 'no', 'off', 'n', 'f', '0', '']
 
-const meansNo = (value: unknown): boolean =>
+/** An opt-out in any of its spellings: to list against one would be worse than not to list. */
+export const meansNo = (value: unknown): boolean =>
   typeof value === 'string' ? OPT_OUTS.includes(value.trim().toLowerCase()) : value === false
 
-export type OptIn = { readonly exported: boolean; readonly findings: readonly FindingDetail[] }
+export type OptIn = { readonly isExported: boolean; readonly findings: readonly FindingDetail[] }
 
-/** Does the resource ask to be listed? Exactly "true" does; what means no, wins over everything. */
-export const readOptIn = ({ meta: { annotations } }: McpResource, options: DiscoveryOptions): OptIn => {
+/** Does an object ask to be listed? Exactly "true" does; something like it is a near miss, which its owner should know. */
+export const readExport = (annotations: Annotations): OptIn => {
   const value = annotations.get('registry-export')
-  if (value === 'true') return { exported: true, findings: [] }
-  if (meansNo(value)) return { exported: false, findings: [{ code: 'NotExported' }] }
+  if (value === 'true') return { isExported: true, findings: [] }
+  const nearMiss: readonly FindingDetail[] =
+    value === undefined || meansNo(value) ? [] : [{ code: 'ExportValueInvalid', value: quote(value) }]
+  return { isExported: false, findings: [{ code: 'NotExported' }, ...nearMiss] }
+}
 
-  const nearMiss: FindingDetail[] = value === undefined ? [] : [{ code: 'ExportValueInvalid', value: quote(value) }]
-  if (!annotations.has('registry-url')) return { exported: false, findings: [{ code: 'NotExported' }, ...nearMiss] }
-  if (!options.requireExportAnnotation) return { exported: true, findings: nearMiss }
-  const lone: FindingDetail[] = value === undefined ? [{ code: 'ExportAnnotationMissing' }] : []
-  return { exported: false, findings: [{ code: 'NotExported' }, ...nearMiss, ...lone] }
+/** Does a resource ask to be listed by itself, by a route that leads to it, or, where that is enough, by its URL? */
+export const readOptIn = (annotations: Annotations, isRouted: boolean, options: DiscoveryOptions): OptIn => {
+  const own = readExport(annotations)
+  if (own.isExported || meansNo(annotations.get('registry-export'))) return own
+  const hints = own.findings.filter(({ code }) => code !== 'NotExported')
+  const hasUrl = annotations.has('registry-url')
+  if (isRouted || (hasUrl && !options.requireExportAnnotation)) return { isExported: true, findings: hints }
+  const lone: readonly FindingDetail[] = hasUrl && hints.length === 0 ? [{ code: 'ExportAnnotationMissing' }] : []
+  return { isExported: false, findings: [...own.findings, ...lone] }
 }

@@ -4,6 +4,30 @@ import type { ResourceRef } from './resource.ts'
 /** What a caller must hold to see an entry: all keys, one of each key's values. */
 export type Claims = Readonly<Record<string, string | readonly string[]>>
 
+/** The way from a route to a URL: what grace, order and conflicts are decided by. */
+export type RouteOrigin = {
+  readonly route: string
+  readonly gateway: string
+  readonly parent: string
+  readonly listener: string
+  readonly scheme: 'https' | 'http'
+  readonly host: string
+  readonly port: number
+  readonly path: string
+  readonly hostSource: 'hostname' | 'address'
+}
+
+/** A remote and where it comes from: a route, or the resource itself. */
+export type CandidateRemote = Remote & { readonly origin?: RouteOrigin }
+
+/** Remotes that are closed by something that passes by itself. What is not said fits every remote. */
+export type PendingRemotes = {
+  readonly route?: string
+  readonly parent?: string
+  readonly listener?: string
+  readonly paths?: readonly string[]
+}
+
 /** A resource that asked to be listed and has what listing needs. Its final name is the fold's to give. */
 export type Candidate = {
   readonly ref: ResourceRef
@@ -15,7 +39,9 @@ export type Candidate = {
   readonly description: string
   readonly version: string
   readonly icon: string | undefined
-  readonly remotes: readonly Remote[]
+  /** All of them, http beside https too: which are published is decided when grace is. */
+  readonly remotes: readonly CandidateRemote[]
+  readonly pending: readonly PendingRemotes[]
   readonly tier: string | undefined
   readonly tags: readonly string[] | undefined
   readonly tools: readonly string[] | undefined

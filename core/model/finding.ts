@@ -11,19 +11,91 @@ export type UrlProblem =
   | 'relative'
   | 'scheme'
   | 'credentials'
+  | 'host'
   | 'fragment'
   | 'controlCharacter'
   | 'tooLong'
   | 'insecure'
 export type HostRange = 'loopback' | 'linkLocal' | 'metadata' | 'clusterInternal' | 'reserved' | 'private'
 
+/** Where a walk from a route to a URL stopped, or what it noticed on the way. */
+export type RouteCode =
+  | 'RouteTerminating'
+  | 'NoParentRefs'
+  | 'ParentKindUnsupported'
+  | 'RouteStatusMissing'
+  | 'RouteNotAccepted'
+  | 'RouteStatusStale'
+  | 'GatewayNotFound'
+  | 'ListenerSetNotFound'
+  | 'ListenerSetUnreadable'
+  | 'GatewayNotAccepted'
+  | 'GatewayAddressPending'
+  | 'ListenerSetNotAllowed'
+  | 'ListenerSetNotAccepted'
+  | 'ListenerNotMatched'
+  | 'ListenerProtocolMismatch'
+  | 'RouteKindNotAllowed'
+  | 'NamespaceNotAllowed'
+  | 'NamespaceUnknown'
+  | 'ListenerConflicted'
+  | 'ListenerNotAccepted'
+  | 'ListenerNotProgrammed'
+  | 'HostnameNotMatched'
+  | 'InvalidHostname'
+  | 'WildcardHostname'
+  | 'AddressUnusable'
+  | 'HostNotPublic'
+  | 'HostShadowedByListener'
+  | 'RuleRedirects'
+  | 'NoBackendRefs'
+  | 'BackendWeightZero'
+  | 'BackendRedirects'
+  | 'BackendKindUnsupported'
+  | 'BackendRefNotPermitted'
+  | 'BackendNotFound'
+  | 'BackendExternalName'
+  | 'BackendPortNotFound'
+  | 'NoMcpBackend'
+  | 'McpResourceNotFound'
+  | 'McpResourceNotSelected'
+  | 'McpResourceOptedOut'
+  | 'DirectUrlOverrides'
+  | 'PathRegex'
+  | 'PathTypeUnsupported'
+  | 'InvalidPath'
+  | 'RequiresHeader'
+  | 'RequiresQueryParam'
+  | 'RequiresMethod'
+  | 'ShadowedByRule'
+  | 'ShadowedByRoute'
+  | 'TlsOnAddressHost'
+  | 'ClusterLocalGateway'
+  | 'ClientCertificateRequired'
+  | 'RouteResolvedRefsFalse'
+  | 'RoutePartiallyInvalid'
+  | 'GatewayNotProgrammed'
+  | 'ListenerStatusUnknown'
+  | 'MultipleMcpBackends'
+  | 'MixedBackends'
+  | 'MethodRestricted'
+  | 'ExtensionFilter'
+  | 'EndpointPathUnreachable'
+  | 'SseEndpointPrefixMismatch'
+  | 'GatewayAssumed'
+  | 'ServiceAssumed'
+
+/** `at` is the place in the route, or the object behind it; `detail` what was found there. */
+export type RouteDetail = { readonly code: RouteCode; readonly at: string; readonly detail?: string }
+
 /** What each code needs to say its sentence. Never a secret, never a URL that was refused. */
 export type FindingDetail =
+  | RouteDetail
   | { readonly code: 'DocumentUnreadable'; readonly document: number; readonly problem: string }
   | { readonly code: 'NotAManifest'; readonly document: number }
   | { readonly code: 'NothingToRead' }
   | { readonly code: 'SourceUnused' }
-  | { readonly code: 'ClaimsUnsupported' }
+  | { readonly code: 'ClaimsUnsupported'; readonly of: 'source' | 'registry' }
   | { readonly code: 'ResourceInvalid'; readonly file: string; readonly field: string; readonly problem: string }
   | { readonly code: 'ResourceDuplicated'; readonly copies: number }
   | { readonly code: 'NotSelected'; readonly by: 'namespaces' | 'labelSelector' }
@@ -35,7 +107,10 @@ export type FindingDetail =
   | { readonly code: 'ClaimsRestricted' }
   | { readonly code: 'EntryNotValid'; readonly phase?: string; readonly condition?: string }
   | { readonly code: 'NotReady'; readonly phase?: string }
-  | { readonly code: 'StatusAssumed' }
+  | { readonly code: 'StatusAssumed'; readonly at?: string }
+  | { readonly code: 'RouteWithoutUrl'; readonly route: string }
+  | { readonly code: 'PendingGrace'; readonly url: string; readonly until: string }
+  | { readonly code: 'KindNotInstalled' | 'KindDenied'; readonly kind: string }
   | { readonly code: 'NameInvalid'; readonly wanted: string }
   | { readonly code: 'TransportInvalid'; readonly field: string; readonly value?: string }
   | { readonly code: 'EndpointMissing' }
@@ -77,6 +152,56 @@ export const FINDING_CODES = {
   NotSelected: ['info', 'none'],
   NotExported: ['info', 'none'],
   ResourceTerminating: ['info', 'skipped'],
+  RouteTerminating: ['info', 'skipped'],
+  NoParentRefs: ['invalid', 'skipped'],
+  ParentKindUnsupported: ['info', 'skipped'],
+  GatewayNotFound: ['notFound', 'skipped'],
+  ListenerSetNotFound: ['notFound', 'skipped'],
+  ListenerSetUnreadable: ['pending', 'skipped'],
+  RouteStatusMissing: ['pending', 'skipped'],
+  RouteNotAccepted: ['denied', 'skipped'],
+  RouteStatusStale: ['pending', 'skipped'],
+  GatewayNotAccepted: ['denied', 'skipped'],
+  GatewayAddressPending: ['pending', 'skipped'],
+  ListenerSetNotAllowed: ['denied', 'skipped'],
+  ListenerSetNotAccepted: ['pending', 'skipped'],
+  ListenerNotMatched: ['invalid', 'skipped'],
+  ListenerProtocolMismatch: ['invalid', 'skipped'],
+  RouteKindNotAllowed: ['denied', 'skipped'],
+  NamespaceNotAllowed: ['denied', 'skipped'],
+  NamespaceUnknown: ['pending', 'skipped'],
+  ListenerConflicted: ['pending', 'skipped'],
+  ListenerNotAccepted: ['pending', 'skipped'],
+  ListenerNotProgrammed: ['pending', 'skipped'],
+  HostnameNotMatched: ['invalid', 'skipped'],
+  InvalidHostname: ['invalid', 'skipped'],
+  WildcardHostname: ['invalid', 'skipped'],
+  AddressUnusable: ['invalid', 'skipped'],
+  HostNotPublic: ['denied', 'skipped'],
+  HostShadowedByListener: ['invalid', 'skipped'],
+  RuleRedirects: ['info', 'skipped'],
+  NoBackendRefs: ['invalid', 'skipped'],
+  BackendWeightZero: ['invalid', 'skipped'],
+  BackendRedirects: ['invalid', 'skipped'],
+  BackendKindUnsupported: ['invalid', 'skipped'],
+  BackendRefNotPermitted: ['denied', 'skipped'],
+  BackendNotFound: ['notFound', 'skipped'],
+  BackendExternalName: ['invalid', 'skipped'],
+  BackendPortNotFound: ['invalid', 'skipped'],
+  NoMcpBackend: ['info', 'skipped'],
+  McpResourceNotFound: ['notFound', 'skipped'],
+  McpResourceNotSelected: ['info', 'skipped'],
+  McpResourceOptedOut: ['info', 'skipped'],
+  DirectUrlOverrides: ['info', 'skipped'],
+  PathRegex: ['invalid', 'skipped'],
+  PathTypeUnsupported: ['invalid', 'skipped'],
+  InvalidPath: ['invalid', 'skipped'],
+  RequiresHeader: ['invalid', 'skipped'],
+  RequiresQueryParam: ['invalid', 'skipped'],
+  RequiresMethod: ['invalid', 'skipped'],
+  ShadowedByRule: ['invalid', 'skipped'],
+  ShadowedByRoute: ['invalid', 'skipped'],
+  SourceUnused: ['info', 'skipped'],
   ClaimsUnsupported: ['denied', 'skipped'],
   ClaimsInvalid: ['denied', 'skipped'],
   ClaimsRestricted: ['denied', 'skipped'],
@@ -100,18 +225,41 @@ export const FINDING_CODES = {
   EntryTooLarge: ['invalid', 'degraded'],
   ReferenceNotFound: ['notFound', 'degraded'],
   StatusAssumed: ['info', 'none'],
+  GatewayAssumed: ['info', 'none'],
+  ServiceAssumed: ['info', 'none'],
+  RouteWithoutUrl: ['info', 'none'],
+  PendingGrace: ['info', 'none'],
+  TlsOnAddressHost: ['info', 'none'],
+  ClusterLocalGateway: ['info', 'none'],
+  ClientCertificateRequired: ['info', 'none'],
+  RouteResolvedRefsFalse: ['info', 'none'],
+  RoutePartiallyInvalid: ['info', 'none'],
+  GatewayNotProgrammed: ['info', 'none'],
+  ListenerStatusUnknown: ['info', 'none'],
+  MultipleMcpBackends: ['info', 'none'],
+  MixedBackends: ['info', 'none'],
+  MethodRestricted: ['info', 'none'],
+  ExtensionFilter: ['info', 'none'],
+  EndpointPathUnreachable: ['info', 'none'],
+  SseEndpointPrefixMismatch: ['info', 'none'],
+  KindDenied: ['denied', 'degraded'],
+  KindNotInstalled: ['info', 'none'],
   InsecureScheme: ['info', 'none'],
   PrivateAddress: ['info', 'none'],
   PrivateCertificateAuthority: ['info', 'none'],
   NotAManifest: ['info', 'none'],
   NothingToRead: ['info', 'none'],
-  SourceUnused: ['info', 'none'],
 } as const satisfies Record<FindingCode, readonly [FindingClass, FindingEffect]>
 
-/** `effect` only where a code has two, such as a missing description that was generated. */
-export const findingOf = (subject: Subject, detail: FindingDetail, effect?: FindingEffect): Finding => {
+/** `effect` and `findingClass` only where a code has two, such as a missing description that was generated. */
+export const findingOf = (
+  subject: Subject,
+  detail: FindingDetail,
+  effect?: FindingEffect,
+  findingClass?: FindingClass,
+): Finding => {
   const [usualClass, usualEffect] = FINDING_CODES[detail.code]
-  return { ...detail, class: usualClass, effect: effect ?? usualEffect, subject }
+  return { ...detail, class: findingClass ?? usualClass, effect: effect ?? usualEffect, subject }
 }
 
 const subjectOrder = compareBy<Subject>(

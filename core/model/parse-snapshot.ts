@@ -4,8 +4,8 @@ import { type Finding, type FindingDetail, findingOf } from './finding.ts'
 import { compareText } from './order.ts'
 import { parseObject } from './parse-object.ts'
 import { printable } from './printable.ts'
-import { type Subject, subjectKey } from './resource.ts'
-import type { ReadAs, Scope, Snapshot, SnapshotObject } from './snapshot.ts'
+import { MCP_KINDS, type Subject, subjectKey } from './resource.ts'
+import type { McpResource, ReadAs, Scope, Snapshot, SnapshotObject } from './snapshot.ts'
 
 export type SnapshotReading = { readonly snapshot: Snapshot; readonly findings: readonly Finding[] }
 
@@ -24,11 +24,13 @@ const objectsOf = (value: unknown): readonly unknown[] => {
 }
 
 const MAX_DEPTH = 100
+const CLUSTER_SCOPED = ['Namespace', 'GatewayClass']
 
 const subjectOf = (source: string, object: Loose): Subject => {
   const meta = isMap(object.metadata) ? object.metadata : {}
   const word = (value: unknown, otherwise: string): string => (typeof value === 'string' ? printable(value) : otherwise)
-  return { source, kind: word(object.kind, ''), namespace: word(meta.namespace, 'default'), name: word(meta.name, '') }
+  const namespace = CLUSTER_SCOPED.includes(String(object.kind)) ? '' : word(meta.namespace, 'default')
+  return { source, kind: word(object.kind, ''), namespace, name: word(meta.name, '') }
 }
 
 type Copy = { readonly value: unknown; readonly object: SnapshotObject }
@@ -50,6 +52,30 @@ const readDocument = (
   if (document.kind === 'unreadable') return unreadable(document.problem)
   if (isDeeperThan(document.value, MAX_DEPTH)) return unreadable(`it is nested deeper than ${MAX_DEPTH} levels`)
   return objectsOf(document.value).flatMap((value) => take(value, document) ?? [])
+}
+
+const isMcpResource = (object: SnapshotObject): object is McpResource => MCP_KINDS.some((kind) => kind === object.kind)
+
+const assemble = (source: string, readAs: ReadAs, scope: Scope, objects: readonly SnapshotObject[]): Snapshot => {
+  const ofKind = <K extends SnapshotObject['kind']>(kind: K): readonly Extract<SnapshotObject, { kind: K }>[] =>
+    objects.filter((object): object is Extract<SnapshotObject, { kind: K }> => object.kind === kind)
+  return {
+    source,
+    readAs,
+    scope,
+    // A folder in which there is no object of a kind says that there is none.
+    unlisted: new Map(),
+    resources: objects.filter(isMcpResource),
+    groups: ofKind('MCPGroup'),
+    externalAuthConfigs: ofKind('MCPExternalAuthConfig'),
+    routes: ofKind('HTTPRoute'),
+    gateways: ofKind('Gateway'),
+    gatewayClasses: ofKind('GatewayClass'),
+    listenerSets: ofKind('ListenerSet'),
+    referenceGrants: ofKind('ReferenceGrant'),
+    services: ofKind('Service'),
+    namespaces: ofKind('Namespace'),
+  }
 }
 
 /** Documents in any order become one snapshot; what cannot be read is a finding, and the rest goes on. */
@@ -102,15 +128,5 @@ export const parseSnapshot = (source: string, readAs: ReadAs, scope: Scope, mani
     taken.push(first)
     if (others.length > 0) findings.push(findingOf(subject, { code: 'ResourceDuplicated', copies: others.length + 1 }))
   }
-  return {
-    snapshot: {
-      source,
-      readAs,
-      scope,
-      resources: taken.filter((object) => object.kind !== 'MCPGroup' && object.kind !== 'MCPExternalAuthConfig'),
-      groups: taken.filter((object) => object.kind === 'MCPGroup'),
-      externalAuthConfigs: taken.filter((object) => object.kind === 'MCPExternalAuthConfig'),
-    },
-    findings,
-  }
+  return { snapshot: assemble(source, readAs, scope, taken), findings }
 }

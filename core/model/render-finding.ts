@@ -1,4 +1,5 @@
 import type { Finding, HostRange, UrlProblem } from './finding.ts'
+import { renderRouteFinding } from './render-route-finding.ts'
 import type { Subject } from './resource.ts'
 
 export type Sentence = { readonly message: string; readonly fix: string }
@@ -12,6 +13,7 @@ const URL_PROBLEMS: Record<UrlProblem, string> = {
   relative: 'is not an absolute URL',
   scheme: 'has a scheme other than http and https',
   credentials: 'contains a user name or a password, which everyone would read',
+  host: 'has a host name with an empty part',
   fragment: 'has a fragment (#…), which never reaches a server',
   controlCharacter: 'contains white space or a control character',
   tooLong: 'is longer than 2048 characters',
@@ -45,13 +47,13 @@ export const renderFinding = (finding: Finding): Sentence => {
       return say(`${at.name} holds no .yaml, .yml or .json file.`, 'Check the path given with --from.')
     case 'SourceUnused':
       return say(
-        `Source ${at.name} is in no registry, so nothing of it is listed.`,
-        `Add ${at.name} to the sources of a registry, or remove it.`,
+        `Source ${at.source} is in no registry, so nothing of it is listed.`,
+        `Add ${at.source} to the sources of a registry, or remove it.`,
       )
     case 'ClaimsUnsupported':
       return say(
-        `Nothing of source ${at.name} is published, because claims restrict it and private registries are not built yet.`,
-        'Remove the claims to publish it to everyone, or wait for private registries.',
+        `Claims restrict the ${finding.of} of ${place(at)}, and private registries are not built yet: it is not published in registry ${finding.registry}.`,
+        `Remove the claims of the ${finding.of} to publish it to everyone, or wait for private registries.`,
       )
     case 'ResourceInvalid':
       return say(
@@ -111,7 +113,7 @@ export const renderFinding = (finding: Finding): Sentence => {
       )
     case 'StatusAssumed':
       return say(
-        `${place(at)} has no status, and was taken to be ready.`,
+        `${finding.at ?? place(at)} has no status, and was taken to be healthy.`,
         'Nothing for manifests that were never applied; read a live dump with --as cluster.',
       )
     case 'NameInvalid':
@@ -212,8 +214,25 @@ export const renderFinding = (finding: Finding): Sentence => {
         `${place(at)} uses a certificate authority of its own, which clients do not trust by themselves.`,
         'Tell clients to trust that authority, or use a publicly trusted certificate.',
       )
+    case 'RouteWithoutUrl':
+      return say(
+        `HTTPRoute ${finding.route} leads here but gives no URL.`,
+        `See the findings of HTTPRoute/${finding.route}.`,
+      )
+    case 'PendingGrace':
+      return say(
+        `${finding.url} is listed until ${finding.until}, though its way is closed for the moment.`,
+        'See the pending findings of the resource and its routes.',
+      )
+    case 'KindDenied':
+      return say(
+        `${finding.kind} may not be read, so what depends on it is judged without it.`,
+        `Allow list on ${finding.kind} objects.`,
+      )
+    case 'KindNotInstalled':
+      return say(`${finding.kind} is not installed in this cluster.`, 'Nothing, if it is not used.')
     default:
-      return finding satisfies never
+      return say(...renderRouteFinding(finding))
   }
 }
 

@@ -1,3 +1,5 @@
+export const TOOLHIVE_GROUP = 'toolhive.stacklok.dev'
+
 export const MCP_KINDS = ['MCPServer', 'MCPRemoteProxy', 'VirtualMCPServer', 'MCPServerEntry'] as const
 export type McpKind = (typeof MCP_KINDS)[number]
 

@@ -1,3 +1,4 @@
+import type { Gateway, GatewayClass, HttpRoute, ListenerSet, Namespace, ReferenceGrant, Service } from './gateway.ts'
 import type { McpKind } from './resource.ts'
 import type { Selector } from './selector.ts'
 
@@ -25,6 +26,8 @@ export type McpResource = {
   readonly proxyMode: string | undefined
   readonly image: string | undefined
   readonly remoteUrl: string | undefined
+  /** Does an SSE server know the prefix under which it is reached? */
+  readonly knowsItsPrefix: boolean
   readonly group: string | undefined
   readonly externalAuth: string | undefined
   readonly headerNames: readonly string[]
@@ -43,7 +46,22 @@ export type ExternalAuthConfig = {
   readonly upstreams: number
 }
 
-export type SnapshotObject = McpResource | McpGroup | ExternalAuthConfig
+export type SnapshotObject =
+  | McpResource
+  | McpGroup
+  | ExternalAuthConfig
+  | HttpRoute
+  | Gateway
+  | GatewayClass
+  | ListenerSet
+  | ReferenceGrant
+  | Service
+  | Namespace
+
+export type ObjectKind = SnapshotObject['kind']
+
+/** Why a kind was not listed: discovery answered that it is not installed, or reading it was denied. */
+export type Unlisted = 'notInstalled' | 'denied'
 
 /** Which MCP resources of a cluster a source takes. Empty means all. */
 export type Scope = { readonly namespaces: readonly string[]; readonly labelSelector: Selector }
@@ -53,7 +71,16 @@ export type Snapshot = {
   readonly source: string
   readonly readAs: ReadAs
   readonly scope: Scope
+  /** Kinds that were not listed whole: nothing of them may be called missing. */
+  readonly unlisted: ReadonlyMap<ObjectKind, Unlisted>
   readonly resources: readonly McpResource[]
   readonly groups: readonly McpGroup[]
   readonly externalAuthConfigs: readonly ExternalAuthConfig[]
+  readonly routes: readonly HttpRoute[]
+  readonly gateways: readonly Gateway[]
+  readonly gatewayClasses: readonly GatewayClass[]
+  readonly listenerSets: readonly ListenerSet[]
+  readonly referenceGrants: readonly ReferenceGrant[]
+  readonly services: readonly Service[]
+  readonly namespaces: readonly Namespace[]
 }

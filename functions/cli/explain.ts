@@ -45,14 +45,17 @@ const whyListed = ({ kind, meta }: McpResource): string => {
 }
 
 const placesOf = (registries: readonly Compiled[], subject: Subject): readonly string[] =>
-  registries.flatMap(({ state, document }) =>
-    state.entries
-      .filter(({ status, owner }) => status === 'active' && subjectKey(owner) === subjectKey(subject))
-      .flatMap(({ name, version, urls }) => [
+  registries.flatMap(({ state, document }) => {
+    const own = state.entries.filter(
+      ({ status, owner }) => status === 'active' && subjectKey(owner) === subjectKey(subject),
+    )
+    return document.entries
+      .filter((entry) => own.some(({ name, version }) => entry.name === name && entry.version === version))
+      .flatMap(({ name, version, server }) => [
         `  in ${document.registry} as ${name}, version ${version}`,
-        ...urls.map((url) => `    ${url}`),
-      ]),
-  )
+        ...(server.remotes ?? []).map(({ url }) => `    ${url}`),
+      ])
+  })
 
 const explainIn = (
   subject: Subject,

@@ -10,14 +10,19 @@ import { environmentOverrides } from './environment.ts'
 import { type ConfigProblem, configProblems, type JsonSchema } from './problems.ts'
 import { type ConfigFile, configSchema, singleRegistrySchema } from './schema.ts'
 
-export type SourceConfig = { readonly name: string; readonly hasClaims: boolean; readonly scope: Scope }
+export type SourceConfig = {
+  readonly name: string
+  readonly hasClaims: boolean
+  readonly gatewayApi: boolean
+  readonly scope: Scope
+}
 export type RegistryConfig = { readonly name: string; readonly hasClaims: boolean; readonly sources: readonly string[] }
 
 /** The configuration with everything that was left out filled in. */
 export type Config = {
   readonly registries: readonly [RegistryConfig, ...RegistryConfig[]]
   readonly sources: readonly SourceConfig[]
-  readonly discovery: DiscoveryOptions
+  readonly discovery: DiscoveryOptions & { readonly pendingGrace: number }
   readonly publish: { readonly tombstones: number; readonly kubernetesMetadata: KubernetesMetadata }
   readonly auth: { readonly mode: 'anonymous' | 'oauth' }
 }
@@ -39,7 +44,11 @@ const fromSingleRegistry = (file: z.infer<typeof singleRegistrySchema>): ConfigF
   const { registryName, registries, ...settings } = file
   const sources = registries.map(({ name, kubernetes, syncPolicy, claims }) => ({
     name,
-    kubernetes: kubernetes && { namespaces: kubernetes.namespaces, labelSelector: kubernetes.labelSelector },
+    kubernetes: kubernetes && {
+      namespaces: kubernetes.namespaces,
+      gatewayApi: kubernetes.gatewayApi,
+      labelSelector: kubernetes.labelSelector,
+    },
     ...(syncPolicy && { syncPolicy }),
     ...(claims && { claims }),
   }))
@@ -91,13 +100,14 @@ const complete = (file: ConfigFile): Config => {
       return {
         name,
         hasClaims: claims !== undefined,
+        gatewayApi: kubernetes?.gatewayApi ?? true,
         scope: {
           namespaces: kubernetes?.namespaces ?? [],
           labelSelector: parsed.kind === 'selector' ? parsed.selector : [],
         },
       }
     }),
-    discovery: file.discovery,
+    discovery: { ...file.discovery, pendingGrace: parseDuration(file.discovery.pendingGrace) ?? 0 },
     publish: { ...file.publish, tombstones: parseDuration(file.publish.tombstones) ?? 0 },
     auth: { mode: file.auth.mode },
   }

@@ -13,6 +13,8 @@ const claims = z
   .record(z.string(), z.unknown())
   .meta({ description: 'Who may see it. Until private registries are built, nothing with claims is published.' })
 
+const hostLabel = z.string().regex(/^([a-z0-9]([a-z0-9-]*[a-z0-9])?)?$/, 'must be a label of a hostname')
+
 const naming = z
   .string()
   .refine(
@@ -31,6 +33,7 @@ const naming = z
 const kubernetes = z
   .strictObject({
     namespaces: z.array(z.string()).default([]).meta({ description: 'Namespaces to read; none means all.' }),
+    gatewayApi: z.boolean().default(true).meta({ description: 'false: HTTPRoutes and Gateways are not looked at.' }),
     labelSelector: z
       .string()
       .refine(
@@ -53,6 +56,14 @@ export const sourceSchema = z.strictObject({
 
 const registryName = name.refine((text) => text !== 'sources', 'must not be sources, which is a folder of the store')
 
+/** A mode that is misspelt must not open a registry; what private registries need is not ours to judge before they are built. */
+const auth = z
+  .discriminatedUnion('mode', [
+    z.strictObject({ mode: z.literal('anonymous') }),
+    z.looseObject({ mode: z.literal('oauth') }),
+  ])
+  .meta({ description: 'Who may read. serve refuses anything but anonymous until private registries are built.' })
+
 const settings = {
   discovery: z
     .strictObject({
@@ -70,6 +81,37 @@ const settings = {
         .enum(['annotation', 'image'])
         .default('annotation')
         .meta({ description: 'image: without a registry-version, a semver image tag is the version.' }),
+      endpoint: z
+        .enum(['base', 'transport'])
+        .default('base')
+        .meta({ description: 'transport: /mcp or /sse is added to the URL of a route.' }),
+      pendingGrace: duration
+        .default('10m')
+        .meta({ description: 'How long a listed URL stays when its route or Gateway is not ready for the moment.' }),
+      staleStatus: z
+        .enum(['pending', 'warn'])
+        .default('pending')
+        .meta({ description: 'warn: a route whose status lags behind is listed all the same.' }),
+      requireAddress: z
+        .boolean()
+        .default(true)
+        .meta({ description: 'false: a Gateway needs no address in its status.' }),
+      wildcardLabel: hostLabel
+        .default('')
+        .meta({ description: 'What stands for * where a route has only a wildcard hostname.' }),
+      gateways: z
+        .record(
+          z.string().regex(/^[a-z0-9-]+\/[a-z0-9.-]+$/, 'must be the NAMESPACE/NAME of a Gateway'),
+          z.strictObject({
+            scheme: z.enum(['https', 'http']).optional(),
+            ports: z
+              .record(z.string().regex(/^\d+$/, 'must be the port of a listener'), z.int().min(1).max(65535))
+              .optional(),
+            wildcardLabel: hostLabel.optional(),
+          }),
+        )
+        .default({})
+        .meta({ description: 'What is known of the load balancer in front of a Gateway, by NAMESPACE/NAME.' }),
       allowPrivateEndpoints: z
         .boolean()
         .default(false)
@@ -85,10 +127,7 @@ const settings = {
         .meta({ description: 'full: uid and image are published too.' }),
     })
     .prefault({}),
-  auth: z
-    .looseObject({ mode: z.enum(['anonymous', 'oauth']).default('anonymous') })
-    .prefault({})
-    .meta({ description: 'Who may read. serve refuses anything but anonymous until private registries are built.' }),
+  auth: auth.prefault({ mode: 'anonymous' }),
 }
 
 /** `waypost.yaml`. The one place where a setting is declared: types, defaults, checks and the editors' schema come from it. */

@@ -42,6 +42,7 @@ const snapshotOf = (count: number): Snapshot => {
       proxyMode: undefined,
       image: `ghcr.io/example/server-${index % 30}:1.0.${index % 9}`,
       remoteUrl: undefined,
+      knowsItsPrefix: false,
       group: undefined,
       externalAuth: undefined,
       headerNames: [],
@@ -55,8 +56,16 @@ const snapshotOf = (count: number): Snapshot => {
     readAs: 'cluster',
     scope: { namespaces: [], labelSelector: [] },
     resources,
+    unlisted: new Map(),
     groups: [],
     externalAuthConfigs: [],
+    routes: [],
+    gateways: [],
+    gatewayClasses: [],
+    listenerSets: [],
+    referenceGrants: [],
+    services: [],
+    namespaces: [],
   }
 }
 
@@ -64,7 +73,13 @@ const compileOnce = (snapshot: Snapshot): number => {
   const { candidates, findings } = discover(snapshot, discovery)
   const compiled = compile(
     undefined,
-    { registry: 'default', hasClaims: false, sources: [{ name: 'cluster', hasClaims: false, candidates }], ...publish },
+    {
+      registry: 'default',
+      hasClaims: false,
+      sources: [{ name: 'cluster', hasClaims: false, observedAt: 0, candidates }],
+      pendingGrace: 0,
+      ...publish,
+    },
     1_760_000_000_000,
   )
   orderFindings([...findings, ...compiled.findings], [compiled])

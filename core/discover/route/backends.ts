@@ -1,0 +1,128 @@
+import type { BackendRef, HttpRoute, OwnerRef, RouteRule, Service } from '../../model/gateway.ts'
+import { printable } from '../../model/printable.ts'
+import { MCP_KINDS, TOOLHIVE_GROUP } from '../../model/resource.ts'
+import type { McpResource } from '../../model/snapshot.ts'
+import { meansNo } from '../opt-in.ts'
+import { notSelected } from '../scope.ts'
+import { obstacle, type Step, stopped, warning } from './diagnostic.ts'
+import { type Landscape, resourceKey } from './landscape.ts'
+import { conditionOf } from './parents.ts'
+
+/** The MCP resource that a rule leads to, and through which Service. */
+export type Backend = { readonly resource: McpResource; readonly service: string; readonly weight: number }
+
+const isPermitted = (route: HttpRoute, ref: BackendRef, landscape: Landscape): boolean => {
+  if (ref.namespace === route.meta.namespace) return true
+  // Where grants may not be read, the controller's word counts: it has read them.
+  if (landscape.isDenied('ReferenceGrant'))
+    return (route.status ?? []).some(({ conditions }) => conditionOf(conditions, 'ResolvedRefs')?.status === 'True')
+  return (landscape.grants.get(ref.namespace) ?? []).some(
+    ({ from, to }) =>
+      from.some(
+        ({ group, kind, namespace }) =>
+          group === 'gateway.networking.k8s.io' && kind === 'HTTPRoute' && namespace === route.meta.namespace,
+      ) &&
+      to.some(
+        ({ group, kind, name }) => group === '' && kind === 'Service' && (name === undefined || name === ref.name),
+      ),
+  )
+}
+
+const isMcpOwner = ({ apiVersion, kind }: OwnerRef): boolean =>
+  apiVersion.startsWith(`${TOOLHIVE_GROUP}/`) && MCP_KINDS.some((each) => each === kind)
+
+const ownerOf = ({ meta, owners }: Service, landscape: Landscape): McpResource | 'none' | 'missing' => {
+  const mcp = owners.filter(isMcpOwner)
+  const owner = mcp.find(({ controller }) => controller) ?? mcp[0]
+  if (owner === undefined) return 'none'
+  const resource = landscape.resources.get(resourceKey(owner.kind, meta.namespace, owner.name))
+  const hasNoUid = landscape.readAs === 'manifests' && (owner.uid === undefined || resource?.meta.uid === undefined)
+  return resource !== undefined && (hasNoUid || (owner.uid !== undefined && owner.uid === resource.meta.uid))
+    ? resource
+    : 'missing'
+}
+
+/** The resource that a Service's name stands for, by how the operator names Services. */
+const resourceByServiceName = ({ namespace, name }: BackendRef, landscape: Landscape): McpResource | undefined => {
+  const names: readonly (readonly [string, string | undefined])[] = [
+    ['MCPRemoteProxy', /^mcp-(.+)-remote-proxy$/.exec(name)?.[1]],
+    ['MCPServer', /^mcp-(.+)-proxy$/.exec(name)?.[1]],
+    ['VirtualMCPServer', /^vmcp-(.+)$/.exec(name)?.[1]],
+    ...MCP_KINDS.map((kind) => [kind, name] as const),
+  ]
+  return names.flatMap(([kind, own]) =>
+    own === undefined ? [] : (landscape.resources.get(resourceKey(kind, namespace, own)) ?? []),
+  )[0]
+}
+
+const found = (resource: McpResource, ref: BackendRef, at: string, landscape: Landscape): Step<Backend> => {
+  const name = `${resource.kind} ${resource.meta.namespace}/${resource.meta.name}`
+  if (notSelected(resource, landscape.scope) !== undefined)
+    return stopped(obstacle('backend', 'McpResourceNotSelected', at, name))
+  if (meansNo(resource.meta.annotations.get('registry-export')))
+    return stopped(obstacle('backend', 'McpResourceOptedOut', at, name))
+  return {
+    found: [{ resource, service: `${ref.namespace}/${ref.name}`, weight: ref.weight }],
+    obstacles: [],
+    warnings: [],
+  }
+}
+
+const follow = (route: HttpRoute, ref: BackendRef, at: string, landscape: Landscape): Step<Backend> => {
+  const name = printable(`${ref.kind} ${ref.namespace}/${ref.name}`, 200)
+  if (ref.weight === 0) return stopped(obstacle('backend', 'BackendWeightZero', at, name))
+  if (ref.redirects) return stopped(obstacle('backend', 'BackendRedirects', at, name))
+  if (ref.group !== '' || ref.kind !== 'Service')
+    return stopped(obstacle('backend', 'BackendKindUnsupported', at, name))
+  // Before the look-up: without a grant nobody may learn whether the Service exists.
+  if (!isPermitted(route, ref, landscape)) return stopped(obstacle('backend', 'BackendRefNotPermitted', at, name))
+  const service = landscape.services.get(`${ref.namespace}/${ref.name}`)
+  if (service === undefined) {
+    const guess = landscape.readAs === 'manifests' ? resourceByServiceName(ref, landscape) : undefined
+    if (guess === undefined) return stopped(obstacle('backend', 'BackendNotFound', at, name))
+    const step = found(guess, ref, at, landscape)
+    return {
+      ...step,
+      warnings: [warning('ServiceAssumed', at, `${name}, ${guess.kind} ${guess.meta.namespace}/${guess.meta.name}`)],
+    }
+  }
+  if (service.type === 'ExternalName') return stopped(obstacle('backend', 'BackendExternalName', at, name))
+  if (ref.port === undefined || !service.ports.includes(ref.port))
+    return stopped(obstacle('backend', 'BackendPortNotFound', at, `${name}, ${ref.port ?? 'no port'}`))
+  const owner = ownerOf(service, landscape)
+  if (owner === 'none') return stopped(obstacle('backend', 'NoMcpBackend', at, name))
+  return owner === 'missing'
+    ? stopped(obstacle('backend', 'McpResourceNotFound', at, name))
+    : found(owner, ref, at, landscape)
+}
+
+/** Which MCP resource answers a rule: the heaviest of its backends, the first among equals. */
+export const findBackend = (route: HttpRoute, rule: RouteRule, at: string, landscape: Landscape): Step<Backend> => {
+  if (rule.redirects) return stopped(obstacle('rule', 'RuleRedirects', at))
+  if (rule.backends.length === 0) return stopped(obstacle('rule', 'NoBackendRefs', at))
+  const steps = rule.backends.map((ref, index) => follow(route, ref, `${at}.backendRefs[${index}]`, landscape))
+  const backends = steps.flatMap((step) => step.found)
+  const warnings = steps.flatMap((step) => step.warnings)
+  const heaviest = backends.reduce<Backend | undefined>(
+    (best, each) => (best === undefined || each.weight > best.weight ? each : best),
+    undefined,
+  )
+  if (heaviest !== undefined) {
+    if (new Set(backends.map(({ resource }) => resource)).size > 1)
+      warnings.push(
+        warning(
+          'MultipleMcpBackends',
+          at,
+          `${heaviest.resource.kind} ${heaviest.resource.meta.namespace}/${heaviest.resource.meta.name}`,
+        ),
+      )
+    if (steps.some((step, index) => step.found.length === 0 && rule.backends[index]?.weight !== 0))
+      warnings.push(warning('MixedBackends', at))
+    if (rule.hasExtension) warnings.push(warning('ExtensionFilter', at))
+  }
+  return {
+    found: heaviest === undefined ? [] : [heaviest],
+    obstacles: steps.flatMap((step) => step.obstacles),
+    warnings,
+  }
+}

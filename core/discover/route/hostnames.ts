@@ -1,0 +1,50 @@
+import { printable } from '../../model/printable.ts'
+import { type Obstacle, obstacle, type Step } from './diagnostic.ts'
+
+// A pattern is a precise name, `*.` and a suffix, or empty for any host.
+
+const HOSTNAME = /^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+
+/** The API's own pattern lets IPv4 addresses pass; they are never valid here. */
+const isHostname = (text: string): boolean => text.length <= 253 && HOSTNAME.test(text) && !/^[\d.]+$/.test(text)
+
+export const isWildcard = (pattern: string): boolean => pattern.startsWith('*.')
+
+/** A wildcard stands for one or more labels, never for none. */
+export const matchesHost = (pattern: string, host: string): boolean =>
+  pattern === '' ||
+  pattern === host ||
+  (isWildcard(pattern) && host.length >= pattern.length && host.endsWith(pattern.slice(1)))
+
+/** The more specific of the two, if they have anything in common. */
+const intersect = (a: string, b: string): string | undefined => {
+  if (matchesHost(a, b)) return b
+  return matchesHost(b, a) ? a : undefined
+}
+
+/** Every pattern that a host could match, the most specific first. */
+export const patternsOf = (host: string): readonly string[] => {
+  const labels = host.split('.')
+  return [host, ...labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`), '']
+}
+
+export type CommonHost = { readonly own: string; readonly common: string }
+
+/** What the hostname of a listener and those of a route have in common; no hostname means any. */
+export const intersectHosts = (listenerHost: string, routeHosts: readonly string[], at: string): Step<CommonHost> => {
+  const obstacles: Obstacle[] = []
+  const found: CommonHost[] = []
+  const own = routeHosts.length === 0 ? [''] : [...new Set(routeHosts.map((host) => host.toLowerCase()))]
+  const valid = own.filter((host) => {
+    const isValid = host === '' ? routeHosts.length === 0 : isHostname(host)
+    if (!isValid) obstacles.push(obstacle('host', 'InvalidHostname', 'hostnames', printable(host)))
+    return isValid
+  })
+  for (const host of valid) {
+    const common = intersect(listenerHost, host)
+    if (common !== undefined) found.push({ own: host, common })
+  }
+  if (found.length === 0 && valid.length > 0)
+    obstacles.push(obstacle('host', 'HostnameNotMatched', at, printable(listenerHost)))
+  return { found, obstacles, warnings: [] }
+}

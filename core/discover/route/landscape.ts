@@ -1,0 +1,49 @@
+import type { Gateway, GatewayClass, ListenerSet, ReferenceGrant, Service } from '../../model/gateway.ts'
+import type { McpResource, ObjectKind, ReadAs, Scope, Snapshot } from '../../model/snapshot.ts'
+import type { DiscoveryOptions } from '../options.ts'
+
+/** A snapshot by name, so that no walk searches a list. */
+export type Landscape = {
+  readonly readAs: ReadAs
+  readonly scope: Scope
+  readonly options: DiscoveryOptions
+  readonly isDenied: (kind: ObjectKind) => boolean
+  readonly gateways: ReadonlyMap<string, Gateway>
+  readonly gatewayClasses: ReadonlyMap<string, GatewayClass>
+  readonly listenerSets: ReadonlyMap<string, ListenerSet>
+  /** The ListenerSets that name a Gateway as their parent. */
+  readonly setsOf: ReadonlyMap<string, readonly ListenerSet[]>
+  readonly services: ReadonlyMap<string, Service>
+  readonly grants: ReadonlyMap<string, readonly ReferenceGrant[]>
+  readonly namespaceLabels: ReadonlyMap<string, ReadonlyMap<string, string>>
+  readonly resources: ReadonlyMap<string, McpResource>
+}
+
+type Named = { readonly meta: { readonly namespace: string; readonly name: string } }
+
+export const nameOf = ({ meta }: Named): string =>
+  meta.namespace === '' ? meta.name : `${meta.namespace}/${meta.name}`
+export const resourceKey = (kind: string, namespace: string, name: string): string => `${kind}/${namespace}/${name}`
+
+const byName = <T extends Named>(objects: readonly T[]): ReadonlyMap<string, T> =>
+  new Map(objects.map((object) => [nameOf(object), object]))
+
+export const surveyOf = (snapshot: Snapshot, options: DiscoveryOptions): Landscape => ({
+  readAs: snapshot.readAs,
+  scope: snapshot.scope,
+  options,
+  isDenied: (kind) => snapshot.unlisted.get(kind) === 'denied',
+  gateways: byName(snapshot.gateways),
+  gatewayClasses: byName(snapshot.gatewayClasses),
+  listenerSets: byName(snapshot.listenerSets),
+  setsOf: Map.groupBy(snapshot.listenerSets, ({ parent }) => `${parent.namespace}/${parent.name}`),
+  services: byName(snapshot.services),
+  grants: Map.groupBy(snapshot.referenceGrants, ({ meta }) => meta.namespace),
+  namespaceLabels: new Map(snapshot.namespaces.map(({ meta }) => [meta.name, meta.labels])),
+  resources: new Map(
+    snapshot.resources.map((resource) => [
+      resourceKey(resource.kind, resource.meta.namespace, resource.meta.name),
+      resource,
+    ]),
+  ),
+})
