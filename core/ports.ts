@@ -1,9 +1,4 @@
-/** One document of a file, as it was read. An unreadable one is a fact to report, not a reason to stop. */
-export type ManifestDocument = { readonly file: string; readonly document: number } & (
-  | { readonly kind: 'read'; readonly value: unknown }
-  | { readonly kind: 'unreadable'; readonly problem: string }
-)
+import type { Manifests } from './model/manifests.ts'
 
-/** All documents under a path; `root` is how findings call the path itself. A path that cannot be read throws. */
-export type Manifests = { readonly root: string; readonly documents: readonly ManifestDocument[] }
+/** Reads all documents under a path. A path that cannot be read throws: a partial read is no read. */
 export type ReadManifests = (path: string) => Promise<Manifests>

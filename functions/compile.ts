@@ -3,9 +3,9 @@ import { orderFindings } from '../core/compile/report.ts'
 import { discover } from '../core/discover/discover.ts'
 import type { RouteWalk } from '../core/discover/route/walk.ts'
 import { type Finding, findingOf } from '../core/model/finding.ts'
+import type { Manifests } from '../core/model/manifests.ts'
 import { parseSnapshot, type SnapshotReading } from '../core/model/parse-snapshot.ts'
 import type { ReadAs, Snapshot } from '../core/model/snapshot.ts'
-import type { Manifests } from '../core/ports.ts'
 import type { Config } from './config/config.ts'
 
 /** What a compile gives: each registry in order, all findings, and the snapshots and walks that they speak of. */

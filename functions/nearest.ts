@@ -15,9 +15,11 @@ const distance = (a: string, b: string): number => {
 /** The words that somebody may have meant, the closest first; none that has little in common with what was typed. */
 export const nearest = (typed: string, words: readonly string[], most = 1): readonly string[] => {
   const wanted = typed.slice(0, 200).toLowerCase()
+  const tolerance = (word: string): number => Math.max(2, Math.ceil(Math.max(wanted.length, word.length) / 3))
   return words
+    .filter((word) => Math.abs(word.length - wanted.length) <= tolerance(word) && word.length <= 400)
     .map((word) => ({ word, edits: distance(wanted, word.toLowerCase()) }))
-    .filter(({ word, edits }) => edits <= Math.max(2, Math.ceil(Math.max(wanted.length, word.length) / 3)))
+    .filter(({ word, edits }) => edits <= tolerance(word))
     .sort((a, b) => a.edits - b.edits || (a.word < b.word ? -1 : 1))
     .slice(0, most)
     .map(({ word }) => word)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Manifests } from '../core/ports.ts'
+import type { Manifests } from '../core/model/manifests.ts'
 import { type Compilation, compileManifests } from '../functions/compile.ts'
 import { parseConfig } from '../functions/config/config.ts'
 import { shuffled } from './shuffled.ts'

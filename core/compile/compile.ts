@@ -1,5 +1,5 @@
 import type { Candidate, CandidateRemote } from '../model/candidate.ts'
-import { canonicalJson, digestOf } from '../model/canonical-json.ts'
+import { canonicalJson } from '../model/canonical-json.ts'
 import { type Entry, OFFICIAL, type RegistryDocument } from '../model/entry.ts'
 import type { Finding } from '../model/finding.ts'
 import { compareBy, compareText } from '../model/order.ts'
@@ -8,6 +8,7 @@ import { admit } from './admit.ts'
 import { assignNames } from './assign-names.ts'
 import { claimUrls } from './claim-urls.ts'
 import { composeServer, type KubernetesMetadata } from './compose-server.ts'
+import { digestOf } from './digest.ts'
 import { applyGrace } from './grace.ts'
 import { selectRemotes } from './select-remotes.ts'
 import { type EntryState, isLiving, type RegistryState, type RemoteState } from './state.ts'
@@ -140,7 +141,8 @@ export const compile = (previous: RegistryState | undefined, inputs: RegistryInp
     claimant,
     ...composeServer(claimant.candidate, claimant.remotes, claimant.name, inputs.kubernetesMetadata),
   }))
-  const listed = composed.map(({ claimant, server, json }): Listed => {
+  const fitting = composed.filter((each) => each.findings.every(({ effect }) => effect !== 'skipped'))
+  const listed = fitting.map(({ claimant, server, json }): Listed => {
     const published = new Set(claimant.remotes.map(({ url }) => url))
     const lost = new Set(selectRemotes(claimant.all).flatMap(({ url }) => (published.has(url) ? [] : [url])))
     return {

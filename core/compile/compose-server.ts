@@ -79,9 +79,9 @@ export const composeServer = (
     server = compose(kept, remotes, name, detail)
     json = canonicalJson(server)
   }
-  return {
-    server,
-    json,
-    findings: dropped.length === 0 ? [] : [findingOf(candidate.ref, { code: 'EntryTooLarge', bytes, dropped })],
-  }
+  // What is too large even so would crowd out others.
+  const fits = bytesOf(json) <= MAX_ENTRY
+  if (fits && dropped.length === 0) return { server, json, findings: [] }
+  const finding = findingOf(candidate.ref, { code: 'EntryTooLarge', bytes, dropped }, fits ? 'degraded' : 'skipped')
+  return { server, json, findings: [finding] }
 }

@@ -1,6 +1,7 @@
-import { canonicalJson, digestOf } from '../model/canonical-json.ts'
+import { canonicalJson } from '../model/canonical-json.ts'
 import type { Server } from '../model/entry.ts'
 import type { ResourceRef } from '../model/resource.ts'
+import { digestOf } from './digest.ts'
 import type { EntryState, RemoteState } from './state.ts'
 import { latestOf } from './version-order.ts'
 

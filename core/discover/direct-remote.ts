@@ -1,15 +1,21 @@
 import type { Remote } from '../model/entry.ts'
 import type { FindingDetail } from '../model/finding.ts'
 import { sortOf } from '../model/printable.ts'
-import type { ExternalAuthConfig, McpResource } from '../model/snapshot.ts'
+import type { McpResource } from '../model/snapshot.ts'
 import { parseEndpoint } from './endpoint.ts'
 import type { Field } from './fields.ts'
 import type { DiscoveryOptions } from './options.ts'
 import { type FindAuthConfig, readRequiredHeaders } from './required-headers.ts'
 import { readTransport } from './transport.ts'
 
+/** Does a resource say where it is? An empty annotation says nothing. */
+export const namesUrl = (annotations: ReadonlyMap<string, unknown>): boolean => {
+  const value = annotations.get('registry-url')
+  return typeof value === 'string' ? value.trim() !== '' : value !== undefined
+}
+
 /** The annotation as it was written: a URL is judged, never tidied up. */
-export const readUrl = ({ meta }: McpResource): Field<string> => {
+const readUrl = ({ meta }: McpResource): Field<string> => {
   const value = meta.annotations.get('registry-url')
   if (typeof value === 'string' || value === undefined) return { value: value?.trim() || undefined, findings: [] }
   return {
@@ -41,14 +47,8 @@ export const readDirectRemote = (
     allowHttp: !isEntry || resource.insecureAllowHttp,
   })
   if (endpoint.kind === 'refused') return { remotes: [], findings: [...findings, endpoint.finding] }
-  findings.push(...endpoint.findings)
-  if (transport.kind === 'bad') return { remotes: [], findings }
+  const all = [...findings, ...endpoint.findings]
+  if (transport.kind === 'bad') return { remotes: [], findings: all }
   const headers = required.headers.length === 0 ? {} : { headers: required.headers }
-  return { remotes: [{ type: transport.transport, url: endpoint.url, ...headers }], findings }
-}
-
-/** Looks a configuration up by namespace and name. */
-export const indexAuthConfigs = (configs: readonly ExternalAuthConfig[]): FindAuthConfig => {
-  const byName = new Map(configs.map((config) => [`${config.meta.namespace}/${config.meta.name}`, config]))
-  return (namespace, name) => byName.get(`${namespace}/${name}`)
+  return { remotes: [{ type: transport.transport, url: endpoint.url, ...headers }], findings: all }
 }

@@ -3,10 +3,10 @@ import { isServerName, MAX_TEXT } from '../model/entry.ts'
 import { type Finding, type FindingDetail, findingOf } from '../model/finding.ts'
 import { compareText } from '../model/order.ts'
 import { printable } from '../model/printable.ts'
-import type { ResourceRef, Subject } from '../model/resource.ts'
+import { type ResourceRef, type Subject, subjectKey } from '../model/resource.ts'
 import type { McpResource, Snapshot } from '../model/snapshot.ts'
 import { readClaims } from './claims.ts'
-import { indexAuthConfigs, readDirectRemote } from './direct-remote.ts'
+import { namesUrl, readDirectRemote } from './direct-remote.ts'
 import {
   type Annotated,
   type Field,
@@ -57,7 +57,7 @@ const findEndpoints = (
   around: Surroundings,
   options: DiscoveryOptions,
 ): Endpoints => {
-  if (walks.length === 0 || resource.meta.annotations.has('registry-url'))
+  if (walks.length === 0 || namesUrl(resource.meta.annotations))
     return { ...readDirectRemote(resource, around.findAuthConfig, options), pending: [] }
   const routed = remotesThrough(walks, resource)
   const without =
@@ -71,6 +71,35 @@ const findEndpoints = (
   }
 }
 
+const groupOf = ({ group, meta }: McpResource, { groups, snapshot }: Surroundings): Field<string> => {
+  if (group === undefined || groups.has(`${meta.namespace}/${group}`)) return { value: group, findings: [] }
+  if (snapshot.unlisted.has('MCPGroup')) return { value: undefined, findings: [] }
+  const isThere = snapshot.unreadable.has(
+    subjectKey({ source: snapshot.source, kind: 'MCPGroup', namespace: meta.namespace, name: group }),
+  )
+  return {
+    value: undefined,
+    findings: [
+      { code: isThere ? 'ReferenceUnreadable' : 'ReferenceNotFound', kind: 'MCPGroup', name: printable(group) },
+    ],
+  }
+}
+
+/** An auth configuration that cannot be read may have several upstreams, which would keep the entry out. */
+const effectOf = (detail: FindingDetail): 'skipped' | undefined =>
+  detail.code === 'ReferenceUnreadable' && detail.kind === 'MCPExternalAuthConfig' ? 'skipped' : undefined
+
+/** Looks an auth configuration up; one that could not be read is not missing. */
+const indexAuthConfigs = ({ source, externalAuthConfigs, unlisted, unreadable }: Snapshot): FindAuthConfig => {
+  const byName = new Map(externalAuthConfigs.map((config) => [nameOf(config), config]))
+  return (namespace, name) => {
+    const isThere =
+      unlisted.has('MCPExternalAuthConfig') ||
+      unreadable.has(subjectKey({ source, kind: 'MCPExternalAuthConfig', namespace, name }))
+    return byName.get(`${namespace}/${name}`) ?? (isThere ? 'unreadable' : 'missing')
+  }
+}
+
 /** Everything that is asked of a resource that opted in; every obstacle is reported, not only the first. */
 const examine = (
   resource: McpResource,
@@ -80,7 +109,7 @@ const examine = (
 ): { readonly candidates: readonly Candidate[]; readonly findings: readonly Finding[] } => {
   const findings: Finding[] = []
   const report = (details: readonly FindingDetail[], subject: Subject = ref): void => {
-    for (const detail of details) findings.push(findingOf(subject, detail))
+    for (const detail of details) findings.push(findingOf(subject, detail, effectOf(detail)))
   }
   const { kind, meta } = resource
   const walks = around.walks.get(resource) ?? []
@@ -105,9 +134,8 @@ const examine = (
   const endpoints = findEndpoints(resource, walks, around, options)
   report(endpoints.findings)
 
-  const inGroup = resource.group !== undefined && around.groups.has(`${meta.namespace}/${resource.group}`)
-  if (resource.group !== undefined && !inGroup && !around.snapshot.unlisted.has('MCPGroup'))
-    report([{ code: 'ReferenceNotFound', kind: 'MCPGroup', name: printable(resource.group) }])
+  const group = groupOf(resource, around)
+  report(group.findings)
 
   const description = take('registry-description', readDescription)
   const generates =
@@ -136,7 +164,7 @@ const examine = (
     tags: take('registry-category', readTags),
     tools: take('tools', () => readTools(resource)),
     toolDefinitions: take('tool-definitions', () => readToolDefinitions(resource)),
-    group: inGroup ? resource.group : undefined,
+    group: group.value,
     claims: claims.kind === 'claims' ? claims.claims : undefined,
   }
   const isBarred = findings.some(
@@ -170,7 +198,7 @@ export const discover = (snapshot: Snapshot, options: DiscoveryOptions): Discove
   const around: Surroundings = {
     snapshot,
     groups: new Set(snapshot.groups.map(nameOf)),
-    findAuthConfig: indexAuthConfigs(snapshot.externalAuthConfigs),
+    findAuthConfig: indexAuthConfigs(snapshot),
     walks: walksByResource(routes.walks),
   }
   const candidates: Candidate[] = []

@@ -1,5 +1,6 @@
 import type { FindingDetail } from '../model/finding.ts'
 import { quote } from '../model/printable.ts'
+import { namesUrl } from './direct-remote.ts'
 import type { DiscoveryOptions } from './options.ts'
 
 type Annotations = ReadonlyMap<string, unknown>
@@ -26,7 +27,7 @@ export const readOptIn = (annotations: Annotations, isRouted: boolean, options: 
   const own = readExport(annotations)
   if (own.isExported || meansNo(annotations.get('registry-export'))) return own
   const hints = own.findings.filter(({ code }) => code !== 'NotExported')
-  const hasUrl = annotations.has('registry-url')
+  const hasUrl = namesUrl(annotations)
   if (isRouted || (hasUrl && !options.requireExportAnnotation)) return { isExported: true, findings: hints }
   const lone: readonly FindingDetail[] = hasUrl && hints.length === 0 ? [{ code: 'ExportAnnotationMissing' }] : []
   return { isExported: false, findings: [...own.findings, ...lone] }

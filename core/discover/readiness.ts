@@ -22,8 +22,9 @@ export const readReadiness = (
 ): readonly FindingDetail[] => {
   const { kind, meta, status } = resource
   if (meta.terminating || status?.phase === 'Terminating') return [{ code: 'ResourceTerminating' }]
-  if (kind === 'MCPServerEntry') return validOf(resource)
-  if (!options.requireReady || READY.includes(status?.phase ?? '')) return []
+  // An entry must be valid, but may have no status: no pod belongs to it.
+  const invalid = kind === 'MCPServerEntry' ? validOf(resource) : []
+  if (invalid.length > 0 || !options.requireReady || READY.includes(status?.phase ?? '')) return invalid
   if (status === undefined && readAs === 'manifests') return [{ code: 'StatusAssumed' }]
   return [{ code: 'NotReady', ...(status?.phase !== undefined && { phase: printable(status.phase) }) }]
 }

@@ -1,6 +1,3 @@
-import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-
 /** JSON with sorted keys and without absent values: equal values give equal bytes. */
 export const canonicalJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
@@ -13,9 +10,6 @@ export const canonicalJson = (value: unknown): string => {
   }
   return `{${fields.join(',')}}`
 }
-
-/** SHA-256 as hex. Synchronous, so that the core needs no promise: WebCrypto's digest is not. */
-export const digestOf = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)))
 
 /** Whatever walks a value of others relies on this bound; a cycle of YAML aliases is endlessly deep. */
 export const isDeeperThan = (value: unknown, levels: number): boolean => {

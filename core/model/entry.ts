@@ -45,7 +45,8 @@ const NAME = /^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]\/[a-zA-Z0-9][a-zA-Z0-9._-]*[
 
 export const isServerName = (name: string): boolean => name.length <= 200 && NAME.test(name)
 
-const NOT_ONE_VERSION = /^[\^~<>=]|\|\||[\s\p{Cc}]|\*|(^|\.)[xX](\.|$)/u
+// A range may have its x only where a number could stand: 1.0.0-alpha.x is one version.
+const NOT_ONE_VERSION = /^[\^~<>=]|\|\||[\s\p{Cc}\p{Cf}]|\*|^v?(\d+\.)*[xX](\.[xX\d]+)*$/u
 
 /** A version is one version: `latest` and ranges would name another one tomorrow. */
 export const isServerVersion = (version: string): boolean =>

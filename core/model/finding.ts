@@ -28,7 +28,7 @@ export type RouteCode =
   | 'RouteStatusStale'
   | 'GatewayNotFound'
   | 'ListenerSetNotFound'
-  | 'ListenerSetUnreadable'
+  | 'ParentUnreadable'
   | 'GatewayNotAccepted'
   | 'GatewayAddressPending'
   | 'ListenerSetNotAllowed'
@@ -54,6 +54,7 @@ export type RouteCode =
   | 'BackendKindUnsupported'
   | 'BackendRefNotPermitted'
   | 'BackendNotFound'
+  | 'BackendUnreadable'
   | 'BackendExternalName'
   | 'BackendPortNotFound'
   | 'NoMcpBackend'
@@ -94,6 +95,7 @@ export type FindingDetail =
   | { readonly code: 'DocumentUnreadable'; readonly document: number; readonly problem: string }
   | { readonly code: 'NotAManifest'; readonly document: number }
   | { readonly code: 'NothingToRead' }
+  | { readonly code: 'KindUnknown' }
   | { readonly code: 'SourceUnused' }
   | { readonly code: 'ClaimsUnsupported'; readonly of: 'source' | 'registry' }
   | { readonly code: 'ResourceInvalid'; readonly file: string; readonly field: string; readonly problem: string }
@@ -127,9 +129,9 @@ export type FindingDetail =
   | { readonly code: 'NameConflict'; readonly wanted: string; readonly listedAs?: string; readonly holder?: Subject }
   | { readonly code: 'DescriptionTruncated'; readonly length: number }
   | { readonly code: 'AnnotationInvalid'; readonly annotation: string; readonly problem: string }
-  | { readonly code: 'HeaderNameInvalid'; readonly header: string }
+  | { readonly code: 'HeaderNameInvalid'; readonly header: string; readonly count: number }
   | { readonly code: 'EntryTooLarge'; readonly bytes: number; readonly dropped: readonly string[] }
-  | { readonly code: 'ReferenceNotFound'; readonly kind: string; readonly name: string }
+  | { readonly code: 'ReferenceNotFound' | 'ReferenceUnreadable'; readonly kind: string; readonly name: string }
   | { readonly code: 'InsecureScheme'; readonly url: string }
   | { readonly code: 'PrivateAddress'; readonly url: string }
   | { readonly code: 'PrivateCertificateAuthority' }
@@ -157,7 +159,7 @@ export const FINDING_CODES = {
   ParentKindUnsupported: ['info', 'skipped'],
   GatewayNotFound: ['notFound', 'skipped'],
   ListenerSetNotFound: ['notFound', 'skipped'],
-  ListenerSetUnreadable: ['pending', 'skipped'],
+  ParentUnreadable: ['pending', 'skipped'],
   RouteStatusMissing: ['pending', 'skipped'],
   RouteNotAccepted: ['denied', 'skipped'],
   RouteStatusStale: ['pending', 'skipped'],
@@ -186,6 +188,7 @@ export const FINDING_CODES = {
   BackendKindUnsupported: ['invalid', 'skipped'],
   BackendRefNotPermitted: ['denied', 'skipped'],
   BackendNotFound: ['notFound', 'skipped'],
+  BackendUnreadable: ['pending', 'skipped'],
   BackendExternalName: ['invalid', 'skipped'],
   BackendPortNotFound: ['invalid', 'skipped'],
   NoMcpBackend: ['info', 'skipped'],
@@ -224,6 +227,7 @@ export const FINDING_CODES = {
   HeaderNameInvalid: ['invalid', 'degraded'],
   EntryTooLarge: ['invalid', 'degraded'],
   ReferenceNotFound: ['notFound', 'degraded'],
+  ReferenceUnreadable: ['invalid', 'degraded'],
   StatusAssumed: ['info', 'none'],
   GatewayAssumed: ['info', 'none'],
   ServiceAssumed: ['info', 'none'],
@@ -248,6 +252,7 @@ export const FINDING_CODES = {
   PrivateAddress: ['info', 'none'],
   PrivateCertificateAuthority: ['info', 'none'],
   NotAManifest: ['info', 'none'],
+  KindUnknown: ['info', 'none'],
   NothingToRead: ['info', 'none'],
 } as const satisfies Record<FindingCode, readonly [FindingClass, FindingEffect]>
 

@@ -24,29 +24,32 @@ const subdomain = z
   .max(253)
 
 export const metadata = z.object({
-  namespace: label.nullish(),
+  namespace: label.or(z.literal('')).nullish(),
   name: subdomain,
   uid: text,
   generation: count,
   creationTimestamp: z.iso.datetime({ offset: true, error: 'is no time' }).nullish(),
   deletionTimestamp: z.unknown().optional(),
-  labels: z.record(z.string(), z.string()).nullish(),
+  labels: map.nullish(),
   annotations: map.nullish(),
 })
 export type Metadata = z.infer<typeof metadata>
 
 export const metaOf = (meta: Metadata): ObjectMeta => ({
   // What kubectl does with a manifest that names no namespace, in a context that names none.
-  namespace: meta.namespace ?? 'default',
+  namespace: meta.namespace || 'default',
   name: meta.name,
   uid: meta.uid ?? undefined,
   createdAt: meta.creationTimestamp == null ? undefined : Date.parse(meta.creationTimestamp),
   terminating: meta.deletionTimestamp != null,
-  labels: new Map(Object.entries(meta.labels ?? {})),
+  labels: new Map(
+    Object.entries(meta.labels ?? {}).map(([key, value]) => [key, String(typeof value === 'object' ? '' : value)]),
+  ),
   annotations: new Map(
     Object.entries(meta.annotations ?? {})
-      .filter(([key, value]) => key.startsWith(ANNOTATIONS) && value !== null)
-      .map(([key, value]) => [key.slice(ANNOTATIONS.length), value]),
+      .filter(([key]) => key.startsWith(ANNOTATIONS))
+      // As an API server reads it: a key without a value is there, and empty.
+      .map(([key, value]) => [key.slice(ANNOTATIONS.length), value ?? '']),
   ),
 })
 

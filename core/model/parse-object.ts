@@ -23,6 +23,7 @@ import {
   mcpResourceOf,
 } from './parse-mcp.ts'
 import { httpRoute, httpRouteOf } from './parse-route.ts'
+import { printable } from './printable.ts'
 import { MCP_KINDS, TOOLHIVE_GROUP } from './resource.ts'
 import type { SnapshotObject } from './snapshot.ts'
 
@@ -45,7 +46,11 @@ const parser =
     const parsed = schema.safeParse(value)
     if (parsed.success) return { kind: 'object', object: toObject(parsed.data) }
     const [issue] = parsed.error.issues
-    return { kind: 'invalid', field: issue?.path.join('.') || 'it', problem: problemOf(issue) }
+    return {
+      kind: 'invalid',
+      field: issue?.path.map((part) => printable(String(part), 40)).join('.') || 'it',
+      problem: problemOf(issue),
+    }
   }
 
 /** Every kind that is read, by group and kind: any served version has the fields that we use. */
@@ -69,3 +74,18 @@ export const parseObject = (apiVersion: string, kind: string, value: unknown): P
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
   return PARSERS.get(`${group}/${kind}`)?.(value) ?? { kind: 'other' }
 }
+
+const OTHER_KINDS = [
+  'MCPRegistry',
+  'MCPToolConfig',
+  'VirtualMCPCompositeToolDefinition',
+  'MCPOIDCConfig',
+  'MCPTelemetryConfig',
+  'MCPAuthzConfig',
+  'MCPRemoteEndpoint',
+  'EmbeddingServer',
+]
+
+/** Is this an object of somebody else, or a kind of ToolHive's that exists? A misspelt one would be passed over silently. */
+export const isKnownKind = (apiVersion: string, kind: string): boolean =>
+  !apiVersion.startsWith(`${TOOLHIVE_GROUP}/`) || OTHER_KINDS.includes(kind)

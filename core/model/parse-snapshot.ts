@@ -1,45 +1,128 @@
-import type { ManifestDocument, Manifests } from '../ports.ts'
 import { canonicalJson, isDeeperThan } from './canonical-json.ts'
 import { type Finding, type FindingDetail, findingOf } from './finding.ts'
-import { compareText } from './order.ts'
-import { parseObject } from './parse-object.ts'
+import type { ManifestDocument, Manifests } from './manifests.ts'
+import { compareBy, compareText } from './order.ts'
+import { isKnownKind, parseObject } from './parse-object.ts'
 import { printable } from './printable.ts'
 import { MCP_KINDS, type Subject, subjectKey } from './resource.ts'
 import type { McpResource, ReadAs, Scope, Snapshot, SnapshotObject } from './snapshot.ts'
 
 export type SnapshotReading = { readonly snapshot: Snapshot; readonly findings: readonly Finding[] }
 
+const MAX_DEPTH = 100
+const CLUSTER_SCOPED = ['Namespace', 'GatewayClass']
+
 type Loose = Readonly<Record<string, unknown>>
 const isMap = (value: unknown): value is Loose => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The objects of a document: itself, or those of a `List`, of a `MCPServerList`, or of a bare array. */
+/** The objects of a document: itself, or those of a `List`, of an `MCPServerList`, or of a bare array. */
 const objectsOf = (value: unknown): readonly unknown[] => {
   if (Array.isArray(value)) return value.flatMap(objectsOf)
-  if (!isMap(value) || typeof value.kind !== 'string' || !value.kind.endsWith('List') || !Array.isArray(value.items))
+  if (!isMap(value) || typeof value.kind !== 'string' || !value.kind.endsWith('List') || !('items' in value))
     return [value]
+  // What is no list of items cannot be told from an empty one later.
+  if (!Array.isArray(value.items)) return value.items === null ? [] : ['no list']
   // Items of a typed list carry neither apiVersion nor kind.
   const { apiVersion, kind } = value
   const own = kind === 'List' ? {} : { apiVersion, kind: kind.slice(0, -'List'.length) }
   return value.items.flatMap((item) => objectsOf(isMap(item) ? { ...own, ...item } : item))
 }
 
-const MAX_DEPTH = 100
-const CLUSTER_SCOPED = ['Namespace', 'GatewayClass']
-
+/** What a value of any shape calls itself, for a finding about it. */
 const subjectOf = (source: string, object: Loose): Subject => {
   const meta = isMap(object.metadata) ? object.metadata : {}
-  const word = (value: unknown, otherwise: string): string => (typeof value === 'string' ? printable(value) : otherwise)
-  const namespace = CLUSTER_SCOPED.includes(String(object.kind)) ? '' : word(meta.namespace, 'default')
+  const word = (value: unknown, otherwise: string): string =>
+    typeof value === 'string' ? printable(value, 253) : otherwise
+  const namespace = CLUSTER_SCOPED.includes(String(object.kind)) ? '' : word(meta.namespace, '') || 'default'
   return { source, kind: word(object.kind, ''), namespace, name: word(meta.name, '') }
 }
 
 type Copy = { readonly value: unknown; readonly object: SnapshotObject }
 
+/** A copy that keeps something back counts for more than one that gives it away. */
+const restraint = ({ object: { meta } }: Copy): number =>
+  meta.terminating || meta.annotations.has('authz-claims') || meta.annotations.get('registry-export') !== 'true' ? 0 : 1
+
 /** Copies with different content, in an order of their own: with that of the files, moving one would change the registry. */
 const differing = (copies: readonly Copy[]): readonly SnapshotObject[] => {
   if (copies.length === 1) return copies.map(({ object }) => object)
-  const byContent = new Map(copies.map(({ value, object }) => [canonicalJson(value), object]))
-  return [...byContent].sort(([a], [b]) => compareText(a, b)).map(([, object]) => object)
+  const byContent = new Map(copies.map((copy) => [canonicalJson(copy.value), copy]))
+  const order = compareBy<readonly [string, Copy]>(
+    ([, a], [, b]) => restraint(a) - restraint(b),
+    ([a], [b]) => compareText(a, b),
+  )
+  return [...byContent].sort(order).map(([, { object }]) => object)
+}
+
+const isMcpResource = (object: SnapshotObject): object is McpResource => MCP_KINDS.some((kind) => kind === object.kind)
+
+const assemble = (
+  source: string,
+  readAs: ReadAs,
+  scope: Scope,
+  objects: readonly SnapshotObject[],
+  unreadable: ReadonlySet<string>,
+): Snapshot => {
+  const ofKind = <K extends SnapshotObject['kind']>(kind: K): readonly Extract<SnapshotObject, { kind: K }>[] =>
+    objects.filter((object): object is Extract<SnapshotObject, { kind: K }> => object.kind === kind)
+  return {
+    source,
+    readAs,
+    scope,
+    // A folder in which there is no object of a kind says that there is none.
+    unlisted: new Map(),
+    unreadable,
+    resources: objects.filter(isMcpResource),
+    groups: ofKind('MCPGroup'),
+    externalAuthConfigs: ofKind('MCPExternalAuthConfig'),
+    routes: ofKind('HTTPRoute'),
+    gateways: ofKind('Gateway'),
+    gatewayClasses: ofKind('GatewayClass'),
+    listenerSets: ofKind('ListenerSet'),
+    referenceGrants: ofKind('ReferenceGrant'),
+    services: ofKind('Service'),
+    namespaces: ofKind('Namespace'),
+  }
+}
+
+/** Collects what was read, and what should be said about it. */
+const createCollection = (source: string) => {
+  const findings: Finding[] = []
+  const found = new Map<string, { readonly subject: Subject; readonly copies: Copy[] }>()
+  const unreadable = new Set<string>()
+
+  /** Takes an object in, or says what is wrong with the document that it stands in. */
+  const take = (value: unknown, { file, document }: ManifestDocument): FindingDetail | undefined => {
+    if (value === null || value === undefined) return undefined
+    if (!isMap(value))
+      return { code: 'DocumentUnreadable', document, problem: 'it is not a map of fields, or its items are no list' }
+    const { apiVersion, kind } = value
+    if (typeof apiVersion !== 'string' || typeof kind !== 'string') return { code: 'NotAManifest', document }
+    const parsed = parseObject(apiVersion, kind, value)
+    const called = subjectOf(source, value)
+    if (parsed.kind === 'invalid') {
+      unreadable.add(subjectKey(called))
+      findings.push(
+        findingOf(called, {
+          code: 'ResourceInvalid',
+          file: printable(file, 200),
+          field: parsed.field,
+          problem: parsed.problem,
+        }),
+      )
+    }
+    if (parsed.kind === 'other' && !isKnownKind(apiVersion, kind))
+      findings.push(findingOf(called, { code: 'KindUnknown' }))
+    if (parsed.kind === 'object') {
+      const { object } = parsed
+      const subject: Subject = { source, kind: object.kind, namespace: object.meta.namespace, name: object.meta.name }
+      const known = found.get(subjectKey(subject)) ?? { subject, copies: [] }
+      known.copies.push({ value, object })
+      found.set(subjectKey(subject), known)
+    }
+    return undefined
+  }
+  return { findings, found, unreadable, take }
 }
 
 const readDocument = (
@@ -54,79 +137,22 @@ const readDocument = (
   return objectsOf(document.value).flatMap((value) => take(value, document) ?? [])
 }
 
-const isMcpResource = (object: SnapshotObject): object is McpResource => MCP_KINDS.some((kind) => kind === object.kind)
-
-const assemble = (source: string, readAs: ReadAs, scope: Scope, objects: readonly SnapshotObject[]): Snapshot => {
-  const ofKind = <K extends SnapshotObject['kind']>(kind: K): readonly Extract<SnapshotObject, { kind: K }>[] =>
-    objects.filter((object): object is Extract<SnapshotObject, { kind: K }> => object.kind === kind)
-  return {
-    source,
-    readAs,
-    scope,
-    // A folder in which there is no object of a kind says that there is none.
-    unlisted: new Map(),
-    resources: objects.filter(isMcpResource),
-    groups: ofKind('MCPGroup'),
-    externalAuthConfigs: ofKind('MCPExternalAuthConfig'),
-    routes: ofKind('HTTPRoute'),
-    gateways: ofKind('Gateway'),
-    gatewayClasses: ofKind('GatewayClass'),
-    listenerSets: ofKind('ListenerSet'),
-    referenceGrants: ofKind('ReferenceGrant'),
-    services: ofKind('Service'),
-    namespaces: ofKind('Namespace'),
-  }
-}
-
 /** Documents in any order become one snapshot; what cannot be read is a finding, and the rest goes on. */
 export const parseSnapshot = (source: string, readAs: ReadAs, scope: Scope, manifests: Manifests): SnapshotReading => {
-  const findings: Finding[] = []
-  const found = new Map<string, { readonly subject: Subject; readonly copies: Copy[] }>()
-
-  /** Takes an object in, or says what is wrong with the document that it stands in. */
-  const take = (value: unknown, { file, document }: ManifestDocument): FindingDetail | undefined => {
-    if (value === null || value === undefined) return undefined
-    if (!isMap(value)) return { code: 'DocumentUnreadable', document, problem: 'it is not a map of fields' }
-    const { apiVersion, kind } = value
-    if (typeof apiVersion !== 'string' || typeof kind !== 'string') return { code: 'NotAManifest', document }
-    const parsed = parseObject(apiVersion, kind, value)
-    const subject = subjectOf(source, value)
-    if (parsed.kind === 'invalid')
-      findings.push(
-        findingOf(subject, {
-          code: 'ResourceInvalid',
-          file: printable(file, 200),
-          field: parsed.field,
-          problem: parsed.problem,
-        }),
-      )
-    if (parsed.kind === 'object') {
-      const known = found.get(subjectKey(subject)) ?? { subject, copies: [] }
-      known.copies.push({ value, object: parsed.object })
-      found.set(subjectKey(subject), known)
-    }
-    return undefined
-  }
-
+  const { findings, found, unreadable, take } = createCollection(source)
+  const fileOf = (name: string): Subject => ({ source, kind: 'File', namespace: '', name: printable(name, 200) })
   for (const document of manifests.documents) {
-    const file: Subject = { source, kind: 'File', namespace: '', name: printable(document.file, 200) }
-    for (const detail of readDocument(document, take)) findings.push(findingOf(file, detail))
+    for (const detail of readDocument(document, take)) findings.push(findingOf(fileOf(document.file), detail))
   }
-  if (manifests.documents.length === 0) {
-    findings.push(
-      findingOf(
-        { source, kind: 'File', namespace: '', name: printable(manifests.root, 200) },
-        { code: 'NothingToRead' },
-      ),
-    )
-  }
+  if (manifests.documents.length === 0) findings.push(findingOf(fileOf(manifests.root), { code: 'NothingToRead' }))
 
-  const taken: SnapshotObject[] = []
-  for (const { subject, copies } of found.values()) {
+  const objects: SnapshotObject[] = []
+  for (const [key, { subject, copies }] of found) {
     const [first, ...others] = differing(copies)
-    if (first === undefined) continue
-    taken.push(first)
+    // Beside a copy that cannot be read nobody knows which one is meant.
+    if (first === undefined || unreadable.has(key)) continue
+    objects.push(first)
     if (others.length > 0) findings.push(findingOf(subject, { code: 'ResourceDuplicated', copies: others.length + 1 }))
   }
-  return { snapshot: assemble(source, readAs, scope, taken), findings }
+  return { snapshot: assemble(source, readAs, scope, objects, unreadable), findings }
 }

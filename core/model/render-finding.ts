@@ -44,7 +44,10 @@ export const renderFinding = (finding: Finding): Sentence => {
         'Nothing, if it is meant for another tool; otherwise add apiVersion and kind.',
       )
     case 'NothingToRead':
-      return say(`${at.name} holds no .yaml, .yml or .json file.`, 'Check the path given with --from.')
+      return say(
+        `There is nothing to read in ${at.name}: no document in a .yaml, .yml or .json file.`,
+        'Check the path given with --from, or what was to be written into the pipe.',
+      )
     case 'SourceUnused':
       return say(
         `Source ${at.source} is in no registry, so nothing of it is listed.`,
@@ -186,14 +189,26 @@ export const renderFinding = (finding: Finding): Sentence => {
       )
     case 'HeaderNameInvalid':
       return say(
-        `${finding.header} is no HTTP header name and was left out.`,
+        `${finding.header} is no HTTP header name and was left out${finding.count > 1 ? `, and ${finding.count - 1} more like it` : ''}.`,
         'Correct the name in spec.headerForward, or headerInjection.headerName.',
       )
     case 'EntryTooLarge':
+      return finding.effect === 'skipped'
+        ? say(
+            `The entry has ${finding.bytes} bytes, more than 60000, even without its tools.`,
+            'Shorten what it is made of; many headers or a very long image name, perhaps.',
+          )
+        : say(
+            `The entry has ${finding.bytes} bytes, more than 60000; left out: ${finding.dropped.join(', ')}.`,
+            'Shorten the annotations tools and tool-definitions.',
+          )
+    case 'ReferenceUnreadable':
       return say(
-        `The entry has ${finding.bytes} bytes, more than 60000; left out: ${finding.dropped.join(', ')}.`,
-        'Shorten the annotations tools and tool-definitions.',
+        `${place(at)} refers to ${finding.kind} ${finding.name}, which could not be read.`,
+        `Correct the ${finding.kind}.`,
       )
+    case 'KindUnknown':
+      return say(`${place(at)} is of no kind that ToolHive has.`, 'Correct the kind, if it is misspelt.')
     case 'ReferenceNotFound':
       return say(
         `${place(at)} refers to ${finding.kind} ${finding.name}, which is not in namespace ${at.namespace}.`,

@@ -35,11 +35,13 @@ export const renderRouteFinding = ({ code, at, detail = '' }: RouteDetail): read
         `${at} leads to ${detail}, which does not exist.`,
         'Correct the name and namespace of the parent, or create the ListenerSet.',
       ]
-    case 'ListenerSetUnreadable':
+    case 'ParentUnreadable':
       return [
-        `${at} leads to ${detail}, and ListenerSets may not be read.`,
-        'Allow get and list on listenersets of gateway.networking.k8s.io.',
+        `${at} leads to ${detail}, which could not be read.`,
+        'Allow list on listenersets of gateway.networking.k8s.io; in files, correct the object.',
       ]
+    case 'BackendUnreadable':
+      return [`${at} refers to ${detail}, which could not be read.`, 'Correct the Service, or what it belongs to.']
     case 'GatewayNotAccepted':
       return [
         `${at} is not accepted by its controller${reason}.`,

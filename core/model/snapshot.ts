@@ -73,6 +73,8 @@ export type Snapshot = {
   readonly scope: Scope
   /** Kinds that were not listed whole: nothing of them may be called missing. */
   readonly unlisted: ReadonlyMap<ObjectKind, Unlisted>
+  /** Objects that are there but cannot be read, by their `subjectKey`: they may not be called missing either. */
+  readonly unreadable: ReadonlySet<string>
   readonly resources: readonly McpResource[]
   readonly groups: readonly McpGroup[]
   readonly externalAuthConfigs: readonly ExternalAuthConfig[]

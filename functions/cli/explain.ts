@@ -1,16 +1,19 @@
 import type { Compiled } from '../../core/compile/compile.ts'
+import { namesUrl } from '../../core/discover/direct-remote.ts'
 import type { Finding } from '../../core/model/finding.ts'
 import { MCP_KINDS, type McpKind, type Subject, subjectKey } from '../../core/model/resource.ts'
 import type { McpResource } from '../../core/model/snapshot.ts'
 import type { Compilation } from '../compile.ts'
 import { nearest } from '../nearest.ts'
+import { walkLines } from './explain-route.ts'
 import { byWeight, findingLines, subjectName } from './render-compilation.ts'
 import { UsageError } from './world.ts'
 
-type Target = { readonly kind: McpKind; readonly namespace: string; readonly name: string }
+const KINDS = [...MCP_KINDS, 'HTTPRoute'] as const
+type Target = { readonly kind: McpKind | 'HTTPRoute'; readonly namespace: string; readonly name: string }
 
 /** The plurals and short names that kubectl takes, too. */
-const ALIASES: Readonly<Record<string, McpKind>> = {
+const ALIASES: Readonly<Record<string, Target['kind']>> = {
   mcpservers: 'MCPServer',
   mcpremoteproxies: 'MCPRemoteProxy',
   rp: 'MCPRemoteProxy',
@@ -19,28 +22,33 @@ const ALIASES: Readonly<Record<string, McpKind>> = {
   vmcp: 'VirtualMCPServer',
   mcpserverentries: 'MCPServerEntry',
   mcpentry: 'MCPServerEntry',
+  httproutes: 'HTTPRoute',
 }
 
 export const parseTarget = (text: string): Target => {
   const [typedKind = '', namespace = '', name = '', ...rest] = text.split('/')
   if (namespace === '' || name === '' || rest.length > 0)
     throw new UsageError(`${text} is not KIND/NAMESPACE/NAME, such as MCPServer/production/github.`)
-  const kind =
-    MCP_KINDS.find((each) => each.toLowerCase() === typedKind.toLowerCase()) ?? ALIASES[typedKind.toLowerCase()]
+  const kind = KINDS.find((each) => each.toLowerCase() === typedKind.toLowerCase()) ?? ALIASES[typedKind.toLowerCase()]
   if (kind === undefined)
-    throw new UsageError(`${typedKind} is no kind that can be listed. There are ${MCP_KINDS.join(', ')}.`)
+    throw new UsageError(`${typedKind} is no kind that can be explained. There are ${KINDS.join(', ')}.`)
   return { kind, namespace, name }
 }
 
-const whyListed = ({ kind, meta }: McpResource): string => {
+/** What opted a resource in, and where its endpoint comes from. */
+const whyListed = (resource: McpResource, { walks }: Compilation): string => {
+  const { annotations } = resource.meta
+  const routes = walks
+    .filter(({ walk }) => walk.targets.some(({ backend }) => backend.resource === resource))
+    .map(({ walk }) => `HTTPRoute/${walk.route.meta.namespace}/${walk.route.meta.name}`)
+  const hasUrl = namesUrl(annotations)
   const optIn =
-    meta.annotations.get('registry-export') === 'true'
+    annotations.get('registry-export') === 'true'
       ? 'registry-export: "true"'
-      : 'its registry-url, as discovery.requireExportAnnotation is false'
-  const endpoint =
-    kind === 'MCPServerEntry' && !meta.annotations.has('registry-url')
-      ? 'spec.remoteUrl'
-      : 'the annotation registry-url'
+      : routes.length > 0
+        ? routes.join(', ')
+        : 'its registry-url, as discovery.requireExportAnnotation is false'
+  const endpoint = hasUrl ? 'the annotation registry-url' : routes.length > 0 ? routes.join(', ') : 'spec.remoteUrl'
   return `  Opted in by ${optIn}; the endpoint is from ${endpoint}.`
 }
 
@@ -57,36 +65,55 @@ const placesOf = (registries: readonly Compiled[], subject: Subject): readonly s
       ])
   })
 
-const explainIn = (
+const explainResource = (
   subject: Subject,
   resource: McpResource | undefined,
-  { registries, findings }: Compilation,
+  compilation: Compilation,
 ): readonly string[] => {
-  const places = placesOf(registries, subject)
-  // What keeps a whole source out keeps this out too.
-  const ofSource = (finding: Finding): boolean =>
-    finding.subject.kind === 'Source' && finding.subject.source === subject.source
-  const about = byWeight(
-    findings.filter(
-      (finding) => subjectKey(finding.subject) === subjectKey(subject) || (places.length === 0 && ofSource(finding)),
-    ),
-  )
+  const places = placesOf(compilation.registries, subject)
+  if (places.length === 0) return ['is not listed']
+  return ['is listed', ...places, ...(resource === undefined ? [] : [whyListed(resource, compilation)])]
+}
+
+const explainRoute = (subject: Subject, { walks }: Compilation): readonly string[] => {
+  const walk = walks.find(
+    (each) =>
+      each.source === subject.source &&
+      each.walk.route.meta.namespace === subject.namespace &&
+      each.walk.route.meta.name === subject.name,
+  )?.walk
+  if (walk === undefined) return ['gives no URL']
+  const count = new Set(walk.endpoints.map(({ url }) => url)).size
+  return [count === 0 ? 'gives no URL' : `gives ${count} URL${count === 1 ? '' : 's'}`, ...walkLines(walk)]
+}
+
+const explainIn = (target: Target, source: string, compilation: Compilation): readonly string[] => {
+  const subject: Subject = { source, ...target }
+  const snapshot = compilation.snapshots.find((each) => each.source === source)
+  const isTarget = ({
+    kind,
+    meta,
+  }: {
+    readonly kind: string
+    readonly meta: { readonly namespace: string; readonly name: string }
+  }): boolean => kind === target.kind && meta.namespace === target.namespace && meta.name === target.name
+  const resource = snapshot?.resources.find(isTarget)
+  const about = compilation.findings.filter((finding) => subjectKey(finding.subject) === subjectKey(subject))
+  if (resource === undefined && snapshot?.routes.find(isTarget) === undefined && about.length === 0) return []
   const verdict =
-    places.length > 0
-      ? ['is listed', ...places, ...(resource === undefined ? [] : [whyListed(resource)])]
-      : ['is not listed']
+    target.kind === 'HTTPRoute' ? explainRoute(subject, compilation) : explainResource(subject, resource, compilation)
   return [
-    `${subjectName(subject)} (source ${subject.source}) ${verdict.join('\n')}`,
-    ...about.flatMap((finding) => findingLines(finding)),
+    `${subjectName(subject)} (source ${source}) ${verdict.join('\n')}`,
+    ...byWeight(about).flatMap((finding) => findingLines(finding)),
   ]
 }
 
 const nearby = (target: Target, { snapshots, findings }: Compilation): readonly string[] => {
   const all = [
-    ...snapshots.flatMap(({ resources }) =>
-      resources.map(({ kind, meta }) => ({ kind, namespace: meta.namespace, name: meta.name })),
+    ...snapshots.flatMap(({ resources, routes }) =>
+      [...resources, ...routes].map(({ kind, meta }) => ({ kind, namespace: meta.namespace, name: meta.name })),
     ),
-    ...findings.map(({ subject }) => subject).filter(({ kind }) => MCP_KINDS.some((each) => each === kind)),
+    ...findings.map(({ subject }) => subject).filter(({ kind }) => KINDS.some((each) => each === kind)),
   ]
   const names = new Map(all.map((each) => [subjectName({ source: '', ...each }), each.name]))
   const sameName = [...names].filter(([, name]) => name === target.name).map(([full]) => full)
@@ -96,22 +123,20 @@ const nearby = (target: Target, { snapshots, findings }: Compilation): readonly 
   )
 }
 
+/** What could not be read may be what is looked for. */
+const isUnread = ({ code }: Finding): boolean => code === 'DocumentUnreadable' || code === 'NothingToRead'
+
 export type Explanation = { readonly kind: 'explained' | 'missing'; readonly text: string }
 
-/** Where a resource is listed and why, or every obstacle and how to remove it. */
+/** Where a resource is listed and why, how a route leads to its URLs, or every obstacle and how to remove it. */
 export const explain = (target: Target, compilation: Compilation): Explanation => {
-  const lines = compilation.snapshots.flatMap((snapshot) => {
-    const subject: Subject = { source: snapshot.source, ...target }
-    const resource = snapshot.resources.find(
-      ({ kind, meta }) => kind === target.kind && meta.namespace === target.namespace && meta.name === target.name,
-    )
-    const isKnown =
-      resource !== undefined ||
-      compilation.findings.some((finding) => subjectKey(finding.subject) === subjectKey(subject))
-    return isKnown ? explainIn(subject, resource, compilation) : []
-  })
+  const lines = compilation.snapshots.flatMap(({ source }) => explainIn(target, source, compilation))
   if (lines.length > 0) return { kind: 'explained', text: lines.join('\n') }
   const near = nearby(target, compilation)
-  const hint = near.length === 0 ? 'There is no MCP resource with a similar name.' : `Nearby: ${near.join(', ')}.`
-  return { kind: 'missing', text: `There is no ${subjectName({ source: '', ...target })} in what was read. ${hint}` }
+  const hint = near.length === 0 ? 'There is nothing with a similar name.' : `Nearby: ${near.join(', ')}.`
+  const unread = compilation.findings.filter(isUnread).flatMap((finding) => findingLines(finding))
+  return {
+    kind: 'missing',
+    text: [`There is no ${subjectName({ source: '', ...target })} in what was read. ${hint}`, ...unread].join('\n'),
+  }
 }

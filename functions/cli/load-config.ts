@@ -14,7 +14,7 @@ const readConfigText = async (path: string | undefined, world: World): Promise<C
     return { from: path, text: file.text }
   }
   const variable = world.environment[CONFIG_VARIABLE]
-  if (variable !== undefined) return { from: CONFIG_VARIABLE, text: variable }
+  if (variable !== undefined && variable.trim() !== '') return { from: CONFIG_VARIABLE, text: variable }
   const file = await world.readFile(DEFAULT_FILE)
   return file.kind === 'found' ? { from: DEFAULT_FILE, text: file.text } : { from: 'the defaults', text: '' }
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import * as z from 'zod'
 import { OperationError } from '../../core/model/operation-error.ts'
 import type { ReadAs } from '../../core/model/snapshot.ts'
 import { type ServedRegistry, serveDocument } from '../../core/serve/served-registry.ts'
@@ -20,7 +21,7 @@ const parsePort = (text: string): number => {
 }
 
 const parseTime = (text: string): number => {
-  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
+  const time = z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : Number.NaN
   if (Number.isNaN(time)) throw new InvalidArgumentError('A time is written like 2026-01-31T12:00:00Z.')
   return time
 }

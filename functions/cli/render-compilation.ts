@@ -1,3 +1,4 @@
+import { isBefore } from '../../core/compile/report.ts'
 import type { Finding } from '../../core/model/finding.ts'
 import { findingJson, renderFinding } from '../../core/model/render-finding.ts'
 import { type Subject, subjectKey } from '../../core/model/resource.ts'
@@ -23,29 +24,30 @@ export const findingLines = (finding: Finding, indent = '  '): readonly string[]
   return [`${indent}${finding.code}: ${message}`, `${indent}  ${fix}`]
 }
 
-const weight = (finding: Finding): number => (finding.decisive ? 0 : finding.effect === 'skipped' ? 1 : 2)
-
-/** The decisive one first, then what else keeps the subject out, then the rest. */
+/** The decisive one first, then what else keeps the subject out, in the order in which to remove it, then the rest. */
 export const byWeight = (findings: readonly Finding[]): readonly Finding[] =>
-  [...findings].sort((a, b) => weight(a) - weight(b))
+  [...findings].sort(
+    (a, b) =>
+      Number(b.decisive ?? false) - Number(a.decisive ?? false) || (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0),
+  )
 
-const section = (title: string, findings: readonly Finding[]): readonly string[] => {
+const section = (title: string, findings: readonly Finding[], namesSource: boolean): readonly string[] => {
   if (findings.length === 0) return []
-  const bySubject = Map.groupBy(findings, ({ subject }) => subjectName(subject))
-  return [
-    '',
-    `${title}:`,
-    ...[...bySubject].flatMap(([subject, about]) => [
-      `  ${subject}`,
-      ...byWeight(about).flatMap((finding) => findingLines(finding, '    ')),
-    ]),
-  ]
+  const bySubject = Map.groupBy(findings, ({ subject }) => subjectKey(subject))
+  const lines = [...bySubject.values()].flatMap((about) => {
+    const subject = about[0]?.subject
+    const heading =
+      subject === undefined ? '' : `${subjectName(subject)}${namesSource ? ` (source ${subject.source})` : ''}`
+    return [`  ${heading}`, ...byWeight(about).flatMap((finding) => findingLines(finding, '    '))]
+  })
+  return ['', `${title}:`, ...lines]
 }
 
 const isCountOnly = ({ code }: Finding): boolean => code === 'NotExported' || code === 'NotSelected'
 
 /** What was listed, what was not and why, for people. What never asked to be listed is only counted. */
-export const renderCompilation = ({ registries, findings }: Compilation): string => {
+export const renderCompilation = ({ registries, findings, snapshots }: Compilation): string => {
+  const namesSource = snapshots.length > 1
   const lists = registries.flatMap(({ document }) => {
     const active = document.entries.filter(({ status }) => status === 'active')
     const lines = active.map(
@@ -61,10 +63,11 @@ export const renderCompilation = ({ registries, findings }: Compilation): string
   const quiet = [...out].filter((subject) => !said.has(subject)).length
   return [
     ...lists,
-    ...section('Not listed', worthSaying.filter(isOut)),
+    ...section('Not listed', worthSaying.filter(isOut), namesSource),
     ...section(
       'Listed, with something to know',
       worthSaying.filter((finding) => !isOut(finding)),
+      namesSource,
     ),
     ...(quiet === 0
       ? []

@@ -1,9 +1,10 @@
-import { parse } from 'yaml'
+import { parseDocument } from 'yaml'
 import * as z from 'zod'
 import type { KubernetesMetadata } from '../../core/compile/compose-server.ts'
 import type { DiscoveryOptions } from '../../core/discover/options.ts'
 import { parseSelector } from '../../core/model/selector.ts'
 import type { Scope } from '../../core/model/snapshot.ts'
+import { yamlProblem } from '../../core/model/yaml-problem.ts'
 import { nearest } from '../nearest.ts'
 import { parseDuration } from './duration.ts'
 import { environmentOverrides } from './environment.ts'
@@ -114,11 +115,9 @@ const complete = (file: ConfigFile): Config => {
 }
 
 const readYaml = (text: string): { readonly value: unknown } | { readonly problem: string } => {
-  try {
-    return { value: parse(text, { logLevel: 'error' }) ?? {} }
-  } catch (error) {
-    return { problem: error instanceof Error ? (error.message.split('\n')[0] ?? '').replace(/:$/, '') : String(error) }
-  }
+  const document = parseDocument(text, { logLevel: 'error' })
+  const [error] = document.errors
+  return error === undefined ? { value: document.toJS() ?? {} } : { problem: yamlProblem(error) }
 }
 
 /** Reads `waypost.yaml`, in our shape or in 001's, and the `WAYPOST_*` variables that override single values. */
@@ -138,14 +137,15 @@ export const parseConfig = (
 
   const isSingle = 'registryName' in value
   const parsed = isSingle ? singleRegistrySchema.safeParse(value) : configSchema.safeParse(value)
-  if (!parsed.success)
+  if (!parsed.success) {
+    const schema = z.toJSONSchema(isSingle ? singleRegistrySchema : configSchema, { io: 'input' })
     return bad(
-      ...configProblems(
-        parsed.error,
-        value,
-        z.toJSONSchema(isSingle ? singleRegistrySchema : configSchema, { io: 'input' }),
-      ),
+      ...configProblems(parsed.error, value, schema).map(({ setting, problem }) => ({
+        setting: overrides.variableOf(setting) ?? setting,
+        problem,
+      })),
     )
+  }
   const file = 'registryName' in parsed.data ? fromSingleRegistry(parsed.data) : parsed.data
   const problems = crossProblems(file)
   return problems.length > 0 ? bad(...problems) : { kind: 'config', config: complete(file) }

@@ -8,6 +8,8 @@ type Setting = { readonly section: string; readonly key: string; readonly type: 
 export type Overrides = {
   readonly problems: readonly ConfigProblem[]
   readonly apply: (settings: Settings) => Settings
+  /** The variable that a setting comes from. */
+  readonly variableOf: (setting: string) => string | undefined
 }
 
 const PREFIX = 'WAYPOST_'
@@ -34,10 +36,11 @@ const readValue = (text: string, type: Setting['type']): unknown => {
   return type === 'number' && text.trim() !== '' ? Number(text) : text
 }
 
-const sectionOf = (settings: Settings, section: string): Settings => {
-  const value = settings[section]
-  return typeof value === 'object' && value !== null ? { ...value } : {}
-}
+/** Where a section is something else than a map, nothing is put into it: it is refused as it is. */
+const override = (section: unknown, key: string, value: unknown): unknown =>
+  section === undefined || (typeof section === 'object' && section !== null && !Array.isArray(section))
+    ? { ...section, [key]: value }
+    : section
 
 /** Reads the `WAYPOST_*` variables. One that is no setting is refused: a misspelt one would silently do nothing. */
 export const environmentOverrides = (environment: Environment, schema: JsonSchema): Overrides => {
@@ -59,9 +62,14 @@ export const environmentOverrides = (environment: Environment, schema: JsonSchem
     for (const [name, text] of given) {
       const setting = known.get(name)
       if (setting === undefined || text === undefined) continue
-      result[setting.section] = { ...sectionOf(result, setting.section), [setting.key]: readValue(text, setting.type) }
+      result[setting.section] = override(result[setting.section], setting.key, readValue(text, setting.type))
     }
     return result
   }
-  return { problems, apply }
+  const variables = new Map<string, string>()
+  for (const [name] of given) {
+    const setting = known.get(name)
+    if (setting !== undefined) variables.set(`${setting.section}.${setting.key}`, name)
+  }
+  return { problems, apply, variableOf: (setting) => variables.get(setting) }
 }

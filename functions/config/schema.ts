@@ -56,12 +56,13 @@ export const sourceSchema = z.strictObject({
 
 const registryName = name.refine((text) => text !== 'sources', 'must not be sources, which is a folder of the store')
 
-/** A mode that is misspelt must not open a registry; what private registries need is not ours to judge before they are built. */
+/** A misspelt mode must not open a registry. What private registries need is not judged before they are built. */
 const auth = z
-  .discriminatedUnion('mode', [
-    z.strictObject({ mode: z.literal('anonymous') }),
-    z.looseObject({ mode: z.literal('oauth') }),
-  ])
+  .looseObject({ mode: z.enum(['anonymous', 'oauth']).default('anonymous') })
+  .superRefine(({ mode, ...others }, context) => {
+    const keys = Object.keys(others)
+    if (mode === 'anonymous' && keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: others })
+  })
   .meta({ description: 'Who may read. serve refuses anything but anonymous until private registries are built.' })
 
 const settings = {
@@ -127,7 +128,7 @@ const settings = {
         .meta({ description: 'full: uid and image are published too.' }),
     })
     .prefault({}),
-  auth: auth.prefault({ mode: 'anonymous' }),
+  auth: auth.prefault({}),
 }
 
 /** `waypost.yaml`. The one place where a setting is declared: types, defaults, checks and the editors' schema come from it. */

@@ -27,5 +27,8 @@ const world: World = {
   listen,
 }
 
+// Who reads only the first lines closes the pipe; that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
 // Left to end by itself, so that what was written to a pipe arrives whole.
 process.exitCode = await run(process.argv.slice(2), world)

@@ -57,6 +57,7 @@ const snapshotOf = (count: number): Snapshot => {
     scope: { namespaces: [], labelSelector: [] },
     resources,
     unlisted: new Map(),
+    unreadable: new Set(),
     groups: [],
     externalAuthConfigs: [],
     routes: [],

@@ -31,11 +31,14 @@ const isPermitted = (route: HttpRoute, ref: BackendRef, landscape: Landscape): b
 const isMcpOwner = ({ apiVersion, kind }: OwnerRef): boolean =>
   apiVersion.startsWith(`${TOOLHIVE_GROUP}/`) && MCP_KINDS.some((each) => each === kind)
 
-const ownerOf = ({ meta, owners }: Service, landscape: Landscape): McpResource | 'none' | 'missing' => {
+const ownerOf = ({ meta, owners }: Service, landscape: Landscape): McpResource | 'none' | 'missing' | 'unreadable' => {
   const mcp = owners.filter(isMcpOwner)
   const owner = mcp.find(({ controller }) => controller) ?? mcp[0]
   if (owner === undefined) return 'none'
   const resource = landscape.resources.get(resourceKey(owner.kind, meta.namespace, owner.name))
+  const kind = MCP_KINDS.find((each) => each === owner.kind)
+  if (resource === undefined && kind !== undefined && landscape.isUnreadable(kind, meta.namespace, owner.name))
+    return 'unreadable'
   const hasNoUid = landscape.readAs === 'manifests' && (owner.uid === undefined || resource?.meta.uid === undefined)
   return resource !== undefined && (hasNoUid || (owner.uid !== undefined && owner.uid === resource.meta.uid))
     ? resource
@@ -78,6 +81,8 @@ const follow = (route: HttpRoute, ref: BackendRef, at: string, landscape: Landsc
   if (!isPermitted(route, ref, landscape)) return stopped(obstacle('backend', 'BackendRefNotPermitted', at, name))
   const service = landscape.services.get(`${ref.namespace}/${ref.name}`)
   if (service === undefined) {
+    if (landscape.isUnreadable('Service', ref.namespace, ref.name))
+      return stopped(obstacle('backend', 'BackendUnreadable', at, name))
     const guess = landscape.readAs === 'manifests' ? resourceByServiceName(ref, landscape) : undefined
     if (guess === undefined) return stopped(obstacle('backend', 'BackendNotFound', at, name))
     const step = found(guess, ref, at, landscape)
@@ -90,6 +95,7 @@ const follow = (route: HttpRoute, ref: BackendRef, at: string, landscape: Landsc
   if (ref.port === undefined || !service.ports.includes(ref.port))
     return stopped(obstacle('backend', 'BackendPortNotFound', at, `${name}, ${ref.port ?? 'no port'}`))
   const owner = ownerOf(service, landscape)
+  if (owner === 'unreadable') return stopped(obstacle('backend', 'BackendUnreadable', at, name))
   if (owner === 'none') return stopped(obstacle('backend', 'NoMcpBackend', at, name))
   return owner === 'missing'
     ? stopped(obstacle('backend', 'McpResourceNotFound', at, name))

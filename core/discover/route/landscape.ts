@@ -1,4 +1,5 @@
 import type { Gateway, GatewayClass, ListenerSet, ReferenceGrant, Service } from '../../model/gateway.ts'
+import { subjectKey } from '../../model/resource.ts'
 import type { McpResource, ObjectKind, ReadAs, Scope, Snapshot } from '../../model/snapshot.ts'
 import type { DiscoveryOptions } from '../options.ts'
 
@@ -8,6 +9,8 @@ export type Landscape = {
   readonly scope: Scope
   readonly options: DiscoveryOptions
   readonly isDenied: (kind: ObjectKind) => boolean
+  /** Could this object be there without our having read it? */
+  readonly isUnreadable: (kind: ObjectKind, namespace: string, name: string) => boolean
   readonly gateways: ReadonlyMap<string, Gateway>
   readonly gatewayClasses: ReadonlyMap<string, GatewayClass>
   readonly listenerSets: ReadonlyMap<string, ListenerSet>
@@ -33,6 +36,9 @@ export const surveyOf = (snapshot: Snapshot, options: DiscoveryOptions): Landsca
   scope: snapshot.scope,
   options,
   isDenied: (kind) => snapshot.unlisted.get(kind) === 'denied',
+  isUnreadable: (kind, namespace, name) =>
+    snapshot.unlisted.get(kind) === 'denied' ||
+    snapshot.unreadable.has(subjectKey({ source: snapshot.source, kind, namespace, name })),
   gateways: byName(snapshot.gateways),
   gatewayClasses: byName(snapshot.gatewayClasses),
   listenerSets: byName(snapshot.listenerSets),

@@ -77,6 +77,8 @@ const findParent = (ref: ParentRef, at: string, landscape: Landscape): Step<Pare
   const key = `${ref.namespace}/${ref.name}`
   if (ref.kind === 'Gateway') {
     const gateway = landscape.gateways.get(key)
+    if (gateway === undefined && landscape.isUnreadable('Gateway', ref.namespace, ref.name))
+      return stopped(obstacle('parent', 'ParentUnreadable', at, refName(ref)))
     if (landscape.readAs === 'manifests' && (gateway === undefined || gateway.listeners.length === 0)) {
       const assumed = assumedGateway(ref, gateway)
       return {
@@ -89,15 +91,10 @@ const findParent = (ref: ParentRef, at: string, landscape: Landscape): Step<Pare
     return { found: [{ ref, gateway, owner: gateway }], obstacles: [], warnings: [] }
   }
   const owner = landscape.listenerSets.get(key)
-  if (owner === undefined)
-    return stopped(
-      obstacle(
-        'parent',
-        landscape.isDenied('ListenerSet') ? 'ListenerSetUnreadable' : 'ListenerSetNotFound',
-        at,
-        refName(ref),
-      ),
-    )
+  if (owner === undefined) {
+    const isUnreadable = landscape.isUnreadable('ListenerSet', ref.namespace, ref.name)
+    return stopped(obstacle('parent', isUnreadable ? 'ParentUnreadable' : 'ListenerSetNotFound', at, refName(ref)))
+  }
   const isGateway = owner.parent.group === GATEWAY_GROUP && owner.parent.kind === 'Gateway'
   const gateway = isGateway ? landscape.gateways.get(`${owner.parent.namespace}/${owner.parent.name}`) : undefined
   if (gateway === undefined)

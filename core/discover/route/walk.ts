@@ -2,7 +2,7 @@ import type { Transport } from '../../model/entry.ts'
 import { FINDING_CODES, type FindingDetail } from '../../model/finding.ts'
 import type { HttpRoute } from '../../model/gateway.ts'
 import { printable } from '../../model/printable.ts'
-import type { McpResource } from '../../model/snapshot.ts'
+import { namesUrl } from '../direct-remote.ts'
 import { readTransport } from '../transport.ts'
 import { type Backend, findBackend } from './backends.ts'
 import type { Competition } from './competition.ts'
@@ -28,6 +28,7 @@ export type PendingWalk = { readonly parent: string; readonly listener: string |
 /** All of a route's ways: how far each came, and the URLs at the end. */
 export type RouteWalk = {
   readonly route: HttpRoute
+  readonly attachments: readonly Attachment[]
   readonly hosts: readonly Host[]
   readonly targets: readonly Target[]
   readonly endpoints: readonly RouteEndpoint[]
@@ -95,7 +96,7 @@ const findTargets = (route: HttpRoute, landscape: Landscape): Step<Target> => {
     const [backend] = found
     if (backend === undefined) return { found: [], obstacles, warnings }
     const name = `${backend.resource.kind} ${backend.resource.meta.namespace}/${backend.resource.meta.name}`
-    if (backend.resource.meta.annotations.has('registry-url')) {
+    if (namesUrl(backend.resource.meta.annotations)) {
       return {
         found: [{ rule: index, backend, transport: 'streamable-http', paths: [] }],
         obstacles: [...obstacles, obstacle('backend', 'DirectUrlOverrides', at, name)],
@@ -178,6 +179,7 @@ export const walkRoute = (
   const endpoints = endpointsOf(hosts.found, targets.found, route, competition, landscape)
   return {
     route,
+    attachments: attached.found,
     hosts: hosts.found,
     targets: targets.found,
     endpoints: endpoints.found,
@@ -186,7 +188,3 @@ export const walkRoute = (
     warnings: [...attached.warnings, ...hosts.warnings, ...targets.warnings],
   }
 }
-
-/** The resources that a route leads to, with or without a URL. */
-export const resourcesOf = ({ targets }: RouteWalk): ReadonlySet<McpResource> =>
-  new Set(targets.map(({ backend }) => backend.resource))
