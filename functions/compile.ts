@@ -16,8 +16,13 @@ export type Compilation = {
   readonly walks: readonly { readonly source: string; readonly walk: RouteWalk }[]
 }
 
-/** Snapshots in, registries and reasons out. Nothing is stored. */
-export const compileSnapshots = (config: Config, readings: readonly SnapshotReading[], now: number): Compilation => {
+/** Snapshots in, registries and reasons out, going on from what the registries were. Nothing is stored. */
+export const compileSnapshots = (
+  config: Config,
+  readings: readonly SnapshotReading[],
+  now: number,
+  previous: readonly Compiled[] = [],
+): Compilation => {
   const inputs = readings.map(({ snapshot, findings }) => {
     const { candidates, findings: found, walks } = discover(snapshot, config.discovery)
     const hasClaims = config.sources.some(({ name, hasClaims }) => name === snapshot.source && hasClaims)
@@ -25,7 +30,7 @@ export const compileSnapshots = (config: Config, readings: readonly SnapshotRead
   })
   const registries = config.registries.map(({ name, hasClaims, sources }) =>
     compile(
-      undefined,
+      previous.find(({ document }) => document.registry === name)?.state,
       {
         registry: name,
         hasClaims,
@@ -56,12 +61,11 @@ export const compileSnapshots = (config: Config, readings: readonly SnapshotRead
 }
 
 /** Manifests stand in for the cluster of every source. */
+export const readSources = (config: Config, manifests: Manifests, readAs: ReadAs): readonly SnapshotReading[] =>
+  config.sources.map(({ name, scope, gatewayApi }) => {
+    const { snapshot, findings } = parseSnapshot(name, readAs, scope, manifests)
+    return { snapshot: gatewayApi ? snapshot : { ...snapshot, routes: [] }, findings }
+  })
+
 export const compileManifests = (config: Config, manifests: Manifests, readAs: ReadAs, now: number): Compilation =>
-  compileSnapshots(
-    config,
-    config.sources.map(({ name, scope, gatewayApi }) => {
-      const { snapshot, findings } = parseSnapshot(name, readAs, scope, manifests)
-      return { snapshot: gatewayApi ? snapshot : { ...snapshot, routes: [] }, findings }
-    }),
-    now,
-  )
+  compileSnapshots(config, readSources(config, manifests, readAs), now)

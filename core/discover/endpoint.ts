@@ -6,6 +6,8 @@ const MAX_URL = 2048
 const METADATA_NAMES = ['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal']
 const METADATA_ADDRESSES = ['169.254.169.254', '100.100.100.200', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254']
 const CLUSTER_SUFFIXES = ['.svc', '.cluster.local']
+/** How the operator calls the Services of our resources, alone or with their namespace. */
+const SERVICE = /^(mcp-[^.]+-proxy|vmcp-[^.]+)(\.[^.]+)?$/
 
 /** What ipaddr.js calls a range, where it matters to us; all other addresses may be public. */
 const RANGES: ReadonlyMap<string, HostRange> = new Map([
@@ -44,9 +46,11 @@ export const rangeOfHost = (hostname: string): HostRange | undefined => {
   if ((host.includes(':') || /^[\d.]+$/.test(host)) && ipaddr.isValid(host)) return rangeOfAddress(ipaddr.parse(host))
   if (METADATA_NAMES.includes(host)) return 'metadata'
   if (host === 'localhost' || host.endsWith('.localhost') || host.startsWith('localhost.localdomain')) return 'loopback'
-  return CLUSTER_SUFFIXES.some((suffix) => host.endsWith(suffix)) || /^kubernetes(\.default)?$/.test(host)
-    ? 'clusterInternal'
-    : undefined
+  const isInside =
+    CLUSTER_SUFFIXES.some((suffix) => host.endsWith(suffix)) ||
+    /^kubernetes(\.default)?$/.test(host) ||
+    SERVICE.test(host)
+  return isInside ? 'clusterInternal' : undefined
 }
 
 const problemOf = (text: string, url: URL | null): UrlProblem | undefined => {
