@@ -4,9 +4,9 @@ import type { Compiled } from './compile.ts'
 
 const RANK = new Map(Object.keys(FINDING_CODES).map((code, index) => [code, index]))
 
-/** Did this keep the subject out? These two say so without an effect: nobody asked for it to be in. */
-const isObstacle = ({ code, effect }: Finding): boolean =>
-  effect === 'skipped' || code === 'NotExported' || code === 'NotSelected'
+/** Did this keep the subject out? Some say so without an effect: nobody asked for it, or the route says why. */
+const QUIET_OBSTACLES: readonly string[] = ['NotExported', 'NotSelected', 'RouteWithoutUrl']
+const isObstacle = ({ code, effect }: Finding): boolean => effect === 'skipped' || QUIET_OBSTACLES.includes(code)
 
 /** The obstacle to remove first: codes stand in that order in their table. */
 export const isBefore = (a: Finding, b: Finding): boolean => {

@@ -93,9 +93,8 @@ const effectOf = (detail: FindingDetail): 'skipped' | undefined =>
 const indexAuthConfigs = ({ source, externalAuthConfigs, unlisted, unreadable }: Snapshot): FindAuthConfig => {
   const byName = new Map(externalAuthConfigs.map((config) => [nameOf(config), config]))
   return (namespace, name) => {
-    const isThere =
-      unlisted.has('MCPExternalAuthConfig') ||
-      unreadable.has(subjectKey({ source, kind: 'MCPExternalAuthConfig', namespace, name }))
+    if (unlisted.get('MCPExternalAuthConfig') === 'denied') return 'denied'
+    const isThere = unreadable.has(subjectKey({ source, kind: 'MCPExternalAuthConfig', namespace, name }))
     return byName.get(`${namespace}/${name}`) ?? (isThere ? 'unreadable' : 'missing')
   }
 }

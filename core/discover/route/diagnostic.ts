@@ -1,7 +1,17 @@
 import type { FindingClass, FindingDetail, RouteCode } from '../../model/finding.ts'
 
 /** How far a walk came. The furthest obstacle is the one to remove first: what lies before it is passed already. */
-export const STAGES = ['route', 'parent', 'gateway', 'listener', 'host', 'rule', 'backend', 'match'] as const
+export const STAGES = [
+  'route',
+  'parent',
+  'gateway',
+  'listener',
+  'hostname',
+  'host',
+  'rule',
+  'backend',
+  'match',
+] as const
 export type Stage = (typeof STAGES)[number]
 
 /** Something that stopped a walk. `class` only where a code has two, `listener` where it stopped at one. */

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../model/canonical-json.ts'
 import { type Finding, type FindingDetail, findingOf } from '../../model/finding.ts'
 import type { HttpRoute } from '../../model/gateway.ts'
 import type { Subject } from '../../model/resource.ts'
@@ -73,7 +74,9 @@ const findingsOf = (walk: RouteWalk, subject: Subject, landscape: Landscape): re
   const remarks = [...walk.warnings, ...remarksOn(walk, landscape)].map((detail) =>
     findingOf(subject, detail, 'none', 'info'),
   )
-  return [...walk.obstacles.map(toFinding), ...remarks]
+  // Two listeners may say the same about a hostname.
+  const said = new Map(walk.obstacles.toReversed().map((stop) => [canonicalJson(stop.finding), stop]))
+  return [...[...said.values()].map(toFinding), ...remarks]
 }
 
 /** Follows every exported route of a snapshot to its URLs and the resources behind them. */

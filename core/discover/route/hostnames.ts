@@ -37,7 +37,7 @@ export const intersectHosts = (listenerHost: string, routeHosts: readonly string
   const own = routeHosts.length === 0 ? [''] : [...new Set(routeHosts.map((host) => host.toLowerCase()))]
   const valid = own.filter((host) => {
     const isValid = host === '' ? routeHosts.length === 0 : isHostname(host)
-    if (!isValid) obstacles.push(obstacle('host', 'InvalidHostname', 'hostnames', printable(host)))
+    if (!isValid) obstacles.push(obstacle('hostname', 'InvalidHostname', 'hostnames', printable(host)))
     return isValid
   })
   for (const host of valid) {
@@ -45,6 +45,6 @@ export const intersectHosts = (listenerHost: string, routeHosts: readonly string
     if (common !== undefined) found.push({ own: host, common })
   }
   if (found.length === 0 && valid.length > 0)
-    obstacles.push(obstacle('host', 'HostnameNotMatched', at, printable(listenerHost)))
+    obstacles.push(obstacle('hostname', 'HostnameNotMatched', at, printable(listenerHost)))
   return { found, obstacles, warnings: [] }
 }

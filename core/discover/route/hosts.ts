@@ -112,10 +112,9 @@ export const findHosts = (attachment: Attachment, siblings: Siblings, landscape:
       obstacles.push(obstacle('host', 'HostNotPublic', at, host.host))
     else hosts.push(host)
   }
+  const addresses = gateway.addresses.flatMap(parseAddress)
   const isInside =
-    hosts.length > 0 &&
-    gateway.addresses.length > 0 &&
-    gateway.addresses.flatMap(parseAddress).every((address) => rangeOfHost(address.value) === 'clusterInternal')
+    hosts.length > 0 && addresses.length > 0 && addresses.every(({ value }) => rangeOfHost(value) === 'clusterInternal')
   return {
     found: hosts,
     obstacles,

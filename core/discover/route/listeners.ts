@@ -81,7 +81,7 @@ const attachToListener = (
   return {
     found: hosts.found.length > 0 ? [{ parent, listener, scheme, hosts: hosts.found }] : [],
     obstacles: hosts.obstacles,
-    warnings: health === 'unknown' ? [warning('ListenerStatusUnknown', at)] : [],
+    warnings: health === 'unknown' && !parent.isAssumed ? [warning('ListenerStatusUnknown', at)] : [],
   }
 }
 

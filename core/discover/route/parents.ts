@@ -13,7 +13,12 @@ import { type Landscape, nameOf } from './landscape.ts'
 import { admitsNamespace } from './namespace-policy.ts'
 
 /** A parent that accepted the route: the Gateway behind it, and whose listeners the route may attach to. */
-export type Parent = { readonly ref: ParentRef; readonly gateway: Gateway; readonly owner: Gateway | ListenerSet }
+export type Parent = {
+  readonly ref: ParentRef
+  readonly gateway: Gateway
+  readonly owner: Gateway | ListenerSet
+  readonly isAssumed: boolean
+}
 
 export const conditionOf = (conditions: readonly Condition[], type: string): Condition | undefined =>
   conditions.find((condition) => condition.type === type)
@@ -82,13 +87,13 @@ const findParent = (ref: ParentRef, at: string, landscape: Landscape): Step<Pare
     if (landscape.readAs === 'manifests' && (gateway === undefined || gateway.listeners.length === 0)) {
       const assumed = assumedGateway(ref, gateway)
       return {
-        found: [{ ref, gateway: assumed, owner: assumed }],
+        found: [{ ref, gateway: assumed, owner: assumed, isAssumed: true }],
         obstacles: [],
         warnings: [warning('GatewayAssumed', at, refName(ref))],
       }
     }
     if (gateway === undefined) return stopped(obstacle('parent', 'GatewayNotFound', at, refName(ref)))
-    return { found: [{ ref, gateway, owner: gateway }], obstacles: [], warnings: [] }
+    return { found: [{ ref, gateway, owner: gateway, isAssumed: false }], obstacles: [], warnings: [] }
   }
   const owner = landscape.listenerSets.get(key)
   if (owner === undefined) {
@@ -106,7 +111,7 @@ const findParent = (ref: ParentRef, at: string, landscape: Landscape): Step<Pare
         printable(`${owner.parent.kind} ${owner.parent.namespace}/${owner.parent.name}`, 200),
       ),
     )
-  return { found: [{ ref, gateway, owner }], obstacles: [], warnings: [] }
+  return { found: [{ ref, gateway, owner, isAssumed: false }], obstacles: [], warnings: [] }
 }
 
 const judge = (
@@ -159,7 +164,7 @@ const accept = (route: HttpRoute, { ref, gateway }: Parent, at: string, landscap
 }
 
 /** Is the Gateway (and the ListenerSet on it) in a state to carry traffic? */
-const isServing = ({ gateway, owner }: Parent, landscape: Landscape): Step<never> => {
+const isServing = ({ gateway, owner, isAssumed: isGuess }: Parent, landscape: Landscape): Step<never> => {
   const at = `Gateway ${nameOf(gateway)}`
   const isAssumed = !gateway.hasStatus && landscape.readAs === 'manifests'
   const accepted = conditionOf(gateway.conditions, 'Accepted')
@@ -184,7 +189,7 @@ const isServing = ({ gateway, owner }: Parent, landscape: Landscape): Step<never
     obstacles: [],
     warnings: [
       ...(isUnprogrammed ? [warning('GatewayNotProgrammed', at)] : []),
-      ...(isAssumed ? [{ code: 'StatusAssumed', at } as const] : []),
+      ...(isAssumed && !isGuess ? [{ code: 'StatusAssumed', at } as const] : []),
     ],
   }
 }

@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { parseManifests } from '../adapters/cluster/manifests.ts'
+import { type Compilation, compileSnapshots, readSources } from '../functions/compile.ts'
+import { type Config, parseConfig } from '../functions/config/config.ts'
+
+// Sequences 16 to 18 of the publication: a route that lags is not a route that is gone.
+
+const parsed = parseConfig('')
+if (parsed.kind === 'bad') throw new Error('the default configuration is valid')
+const config: Config = parsed.config
+
+const MINUTE = 60_000
+const T0 = Date.parse('2026-01-01T00:00:00Z')
+const healthy = readFileSync(new URL('scenarios/route-grace/before.yaml', import.meta.url), 'utf8')
+
+const compileAt = (minutes: number, yaml: string, previous?: Compilation): Compilation =>
+  compileSnapshots(
+    config,
+    readSources(config, { root: '.', documents: parseManifests('x.yaml', yaml) }, 'cluster'),
+    T0 + minutes * MINUTE,
+    previous?.registries,
+  )
+
+const urls = ({ registries }: Compilation): readonly string[] =>
+  registries.flatMap(({ document }) =>
+    document.entries.flatMap(({ server }) => (server.remotes ?? []).map(({ url }) => url)),
+  )
+const codes = ({ findings }: Compilation): readonly string[] => findings.map(({ code }) => code)
+
+/** Changes one thing, and makes sure that it was there to be changed. */
+const changed = (yaml: string, from: string | RegExp, to: string): string => {
+  const result = yaml.replace(from, to)
+  if (result === yaml) throw new Error(`${from} is not in the manifests`)
+  return result
+}
+
+const HTTPS = 'https://r.example.com/mcp'
+const HTTP = 'http://r.example.com/mcp'
+const notAccepted = changed(healthy, /(kind: HTTPRoute[\s\S]*type: Accepted, status: )'True'/, "$1'Unknown'")
+const withoutCertificate = readFileSync(new URL('scenarios/route-grace/in.yaml', import.meta.url), 'utf8')
+
+describe('a listed remote', () => {
+  test('16: stays for ten minutes while its route is pending, then goes, also when nothing else has changed', () => {
+    const listed = compileAt(0, healthy)
+    const atOnce = compileAt(1, notAccepted, listed)
+    const later = compileAt(6, notAccepted, atOnce)
+    const over = compileAt(12, notAccepted, later)
+    expect([listed, atOnce, later, over].map(urls)).toEqual([[HTTPS], [HTTPS], [HTTPS], []])
+    for (const each of [atOnce, later])
+      expect(codes(each)).toEqual(expect.arrayContaining(['RouteNotAccepted', 'PendingGrace']))
+    expect(codes(over)).toContain('RouteNotAccepted')
+    expect(codes(over)).not.toContain('PendingGrace')
+  })
+
+  test('16: the time begins anew after the route was healthy in between', () => {
+    const pending = compileAt(1, notAccepted, compileAt(0, healthy))
+    const healed = compileAt(5, healthy, pending)
+    expect(urls(compileAt(14, notAccepted, compileAt(6, notAccepted, healed)))).toEqual([HTTPS])
+  })
+
+  test('17: https stays while its listener lost its certificate, and http is not published meanwhile', () => {
+    const pending = compileAt(1, withoutCertificate, compileAt(0, healthy))
+    expect(urls(pending)).toEqual([HTTPS])
+    expect(urls(compileAt(12, withoutCertificate, pending))).toEqual([HTTP])
+  })
+
+  test('18: goes at once when the annotation is removed, pending or not', () => {
+    const pending = compileAt(1, notAccepted, compileAt(0, healthy))
+    const removed = changed(notAccepted, /toolhive\.stacklok\.dev\/registry-export: 'true'/, 'other: x')
+    expect(urls(compileAt(2, removed, pending))).toEqual([])
+  })
+
+  test('goes at once when the obstacle is not one that passes', () => {
+    const listed = compileAt(0, healthy)
+    const denied = changed(healthy, /(kind: HTTPRoute[\s\S]*type: Accepted, status: )'True'/, "$1'False'")
+    expect(urls(compileAt(1, denied, listed))).toEqual([])
+    expect(
+      urls(compileAt(1, changed(notAccepted, 'name: mcp-a-proxy, port: 8080', 'name: other, port: 8080'), listed)),
+    ).toEqual([])
+    expect(urls(compileAt(1, changed(notAccepted, 'value: /mcp', 'value: /moved'), listed))).toEqual([])
+  })
+
+  test('that was never listed is not listed by grace', () => {
+    expect(urls(compileAt(0, notAccepted))).toEqual([])
+  })
+
+  test('comes back with its name and its first time', () => {
+    const listed = compileAt(0, healthy)
+    const gone = compileAt(20, notAccepted, compileAt(1, notAccepted, listed))
+    const back = compileAt(30, healthy, gone)
+    expect(back.registries[0]?.state.entries[0]).toMatchObject({
+      name: listed.registries[0]?.state.entries[0]?.name,
+      publishedAt: T0,
+      statusChangedAt: T0 + 30 * MINUTE,
+    })
+  })
+})
+
+describe('a resource that is not ready', () => {
+  const required = parseConfig('discovery: { requireReady: true }')
+  const server = (phase: string): string =>
+    `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPServer\nmetadata:\n  name: a\n  namespace: n\n  annotations:\n    toolhive.stacklok.dev/registry-export: "true"\n    toolhive.stacklok.dev/registry-url: https://mcp.example.com/a\n    toolhive.stacklok.dev/registry-description: A\nstatus: { phase: ${phase} }\n`
+  const at = (minutes: number, phase: string, previous?: Compilation): Compilation => {
+    if (required.kind === 'bad') throw new Error('valid')
+    return compileSnapshots(
+      required.config,
+      readSources(required.config, { root: '.', documents: parseManifests('x.yaml', server(phase)) }, 'cluster'),
+      T0 + minutes * MINUTE,
+      previous?.registries,
+    )
+  }
+
+  test('stays for the grace, then goes', () => {
+    const pending = at(1, 'Pending', at(0, 'Ready'))
+    expect([pending, at(5, 'Pending', pending), at(12, 'Pending', pending)].map(urls)).toEqual([
+      ['https://mcp.example.com/a'],
+      ['https://mcp.example.com/a'],
+      [],
+    ])
+    expect(urls(at(0, 'Pending'))).toEqual([])
+  })
+})
