@@ -13,8 +13,8 @@ const LIBRARIES = {
 }
 
 const ROOMS: readonly Room[] = [
-  { at: /^core\/model\/parse-/, may: [/^core\/model\//, /^core\/ports\.ts$/, LIBRARIES.pure, /^zod$/], pure: true },
-  { at: /^core\/model\//, may: [/^core\/model\/(?!parse-)/, LIBRARIES.pure], pure: true },
+  { at: /^core\/model\/parse-/, may: [/^core\/model\//, /^zod$/], pure: true },
+  { at: /^core\/model\//, may: [/^core\/model\/(?!parse-)/], pure: true },
   { at: /^core\/ports\.ts$/, may: [/^core\/model\/(?!parse-)/], pure: true },
   ...['discover', 'compile', 'publish', 'serve'].map(
     (room): Room => ({

@@ -159,6 +159,30 @@ describe('explain', () => {
     ])
   })
 
+  test('shows the way of a route, and where it stopped', async () => {
+    const { output } = await waypost(['explain', 'HTTPRoute/office/calendar', '--from', examples])
+    for (const part of [
+      'gives 1 URL',
+      'parent    Gateway gateway-system/external',
+      'listener  https',
+      'host      mcp.acme.example',
+      'path      /calendar',
+      'backend   Service office/mcp-calendar-proxy',
+      'owner     MCPServer/office/calendar',
+      'url       https://mcp.acme.example/calendar',
+    ]) {
+      expect(output).toContain(part)
+    }
+    const stopped = (await waypost(['explain', 'httproutes/office/travel', '--from', examples])).output
+    expect(stopped).toContain('stopped   at the hostname')
+    expect(stopped).toContain('HostnameNotMatched')
+  })
+
+  test('of a document that cannot be read says so instead of only that it is not there', async () => {
+    const { code, errors } = await waypost(['explain', 'MCPServer/team/a', '--from', '-'], { input: 'a: [' })
+    expect([code, errors]).toEqual([1, expect.stringContaining('DocumentUnreadable')])
+  })
+
   test('of what is not there names what is nearby', async () => {
     const { code, errors } = await waypost(['explain', 'MCPServer/platform/gihub', '--from', examples])
     expect([code, errors]).toEqual([1, expect.stringContaining('MCPServer/platform/github')])
@@ -187,7 +211,7 @@ describe('serve', () => {
   test('prints what was listed, what was not and why, and the addresses', async () => {
     const { code, output, served } = await waypost(['serve', '--from', examples])
     expect(code).toBe(0)
-    for (const part of ['6 servers listed', 'Not listed', 'EndpointNotPublic', 'http://127.0.0.1:8787/v0.1/servers'])
+    for (const part of ['7 servers listed', 'Not listed', 'EndpointNotPublic', 'http://127.0.0.1:8787/v0.1/servers'])
       expect(output).toContain(part)
     expect((await served[0]?.[0].request('/v0.1/servers'))?.status).toBe(200)
   })

@@ -53,7 +53,7 @@ const checkSound = (compilation: Compilation): void => {
   for (const { server } of compilation.registries.flatMap(({ document }) => document.entries)) serverJson.parse(server)
   for (const { message, fix } of output.findings) {
     expect(message).toMatch(/\.$/)
-    expect(message + fix).not.toMatch(/undefined|\[object|\p{Cc}/u)
+    expect(message + fix).not.toMatch(/undefined|\[object|\p{Cc}|\p{Cf}/u)
     expect((message + fix).length).toBeLessThan(1500)
   }
   expect(({} as Record<string, unknown>).polluted).toBeUndefined()
@@ -70,6 +70,42 @@ describe('bad input gives a finding and nothing else breaks', () => {
     ['control characters', withAnnotations({ 'registry-description': 'a\u0000b\u001b[2J\u009bc' })],
     ['a URL with credentials', withAnnotations({ 'registry-url': 'https://user:swordfish@mcp.example.com/x' })],
     ['a URL to loopback', withAnnotations({ 'registry-url': 'http://127.0.0.1/x' })],
+    ['hosts that are almost addresses', withAnnotations({ 'registry-url': 'https://1.2.3.4.5../x' })],
+    ['claims without a value', withAnnotations({ 'authz-claims': null })],
+    ['a version that turns around', withAnnotations({ 'registry-version': '1.0.0\u202e' })],
+    [
+      'a label key with control characters',
+      { ...good, metadata: { ...good.metadata, name: 'odd', uid: 7, labels: { '\u001b[31m\u202e': {} } } },
+    ],
+    ['an icon that is no URI', withAnnotations({ 'registry-icon': 'https://a.example.com/{x}|y.png' })],
+    [
+      '100,000 bad headers',
+      {
+        ...good,
+        kind: 'MCPServerEntry',
+        metadata: { ...withAnnotations({}).metadata },
+        spec: {
+          transport: 'sse',
+          headerForward: {
+            addPlaintextHeaders: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`bad header ${i}`, ''])),
+          },
+        },
+      },
+    ],
+    [
+      '3,000 headers',
+      {
+        ...good,
+        kind: 'MCPServerEntry',
+        metadata: { ...withAnnotations({}).metadata },
+        spec: {
+          transport: 'sse',
+          headerForward: {
+            addPlaintextHeaders: Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`x-header-${i}`, ''])),
+          },
+        },
+      },
+    ],
     ['annotations that are a list', { ...good, metadata: { ...good.metadata, name: 'odd', annotations: ['a'] } }],
     ['annotations of wrong types', withAnnotations({ 'registry-url': 7, 'registry-description': {}, tools: [] })],
     ['a name with control characters', { ...good, metadata: { ...good.metadata, name: 'a\u001b[2Jb' } }],
@@ -109,6 +145,43 @@ describe('bad input gives a finding and nothing else breaks', () => {
     ).toEqual([
       ['team/a.yaml', 2],
       ['team/a.yaml', 3],
+    ])
+  })
+
+  test('what is wrong in a file is told without repeating it', () => {
+    const files = {
+      'a.json': '{"a": "hunter2" "b"}',
+      'b.yaml': 'password: *hunter2',
+      'c.yaml': 'password: |hunter2',
+      'd.yaml': '[hunter2',
+    }
+    for (const [file, content] of Object.entries(files))
+      expect(parseManifests(file, content)).toEqual([
+        { kind: 'unreadable', file, document: 1, problem: expect.not.stringContaining('hunter2') },
+      ])
+  })
+
+  test('two resources whose names begin alike are two', () => {
+    const [a, b] = ['x', 'y'].map((end) =>
+      withAnnotations({ 'registry-url': `https://mcp.example.com/${end}` }, `${'a'.repeat(80)}${end}`),
+    )
+    expect(compileValues(a, b).registries[0]?.document.entries).toHaveLength(2)
+  })
+
+  test('of two copies the one that keeps back counts', () => {
+    const [open, closed] = [withAnnotations({}), withAnnotations({ 'authz-claims': '{"team":"a"}' })]
+    const compilation = compileValues({ ...open, apiVersion: 'toolhive.stacklok.dev/v1alpha1' }, closed)
+    expect(compilation.registries[0]?.document.entries).toEqual([])
+    expect(compilation.findings.map(({ code }) => code)).toEqual(
+      expect.arrayContaining(['ResourceDuplicated', 'ClaimsRestricted']),
+    )
+  })
+
+  test('JSON of several documents, and with a byte order mark, is read', () => {
+    expect(parseManifests('a.json', '\uFEFF{"a": 1}')).toMatchObject([{ kind: 'read', value: { a: 1 } }])
+    expect(parseManifests('a.json', '{"a": 1}\n---\n{"b": 2}')).toMatchObject([
+      { value: { a: 1 } },
+      { value: { b: 2 } },
     ])
   })
 
@@ -195,6 +268,34 @@ describe('random input', () => {
     )
     // A generator that never gets anything listed would prove nothing.
     expect(listed).toBeGreaterThan(50)
+  })
+
+  test('odd hosts never make compile throw', () => {
+    const part = fc.constantFrom(
+      '1',
+      '0x7f',
+      '.',
+      '..',
+      'a',
+      '-',
+      '_',
+      ':',
+      '[',
+      ']',
+      '::',
+      'ffff',
+      '%',
+      '０',
+      'xn--',
+      'localhost',
+      '@',
+      '/',
+    )
+    const host = fc.array(part, { minLength: 1, maxLength: 8 }).map((parts) => parts.join(''))
+    fc.assert(
+      fc.property(host, (text) => checkSound(compileValues(withAnnotations({ 'registry-url': `https://${text}/x` })))),
+      { numRuns: 1000 },
+    )
   })
 
   test('random text never makes the reader of manifests throw', () => {

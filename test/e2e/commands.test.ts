@@ -38,7 +38,7 @@ describe('npm start', () => {
       const child = start('--port', '0')
       const [, base] = await said(child, /(http:\/\/127\.0\.0\.1:\d+)\/v0\.1\/servers/)
       const list = await (await fetch(`${base}/v0.1/servers`)).json()
-      expect(list).toMatchObject({ metadata: { count: 6 } })
+      expect(list).toMatchObject({ metadata: { count: 7 } })
       // As a terminal does it: to the whole group.
       if (child.pid !== undefined) process.kill(-child.pid, signal)
       expect(await ended(child)).toBe(0)
