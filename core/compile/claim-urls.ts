@@ -3,11 +3,17 @@ import { type Finding, findingOf } from '../model/finding.ts'
 import { type ResourceRef, subjectKey } from '../model/resource.ts'
 import type { EntryState } from './state.ts'
 
-/** A candidate with the remotes that it would publish. */
-export type Claimant = { readonly ref: ResourceRef; readonly remotes: readonly CandidateRemote[] }
+/** Who would publish which of its remotes. */
+type Claimant = {
+  readonly ref: ResourceRef
+  readonly remotes: readonly CandidateRemote[]
+  readonly all: readonly CandidateRemote[]
+}
 export type UrlClaims<T> = { readonly settled: readonly T[]; readonly findings: readonly Finding[] }
 
-const sameUrl = (url: string): string => URL.parse(url)?.href ?? url
+/** The URL as the parser writes it. That of a route is in this form already. */
+const sameUrl = ({ url, origin }: CandidateRemote): string =>
+  origin === undefined ? (URL.parse(url)?.href ?? url) : url
 
 type Claim = { readonly claimant: Claimant; readonly isRouted: boolean; readonly heldBefore: boolean }
 
@@ -24,32 +30,34 @@ export const claimUrls = <T extends Claimant>(
   previous: readonly EntryState[],
 ): UrlClaims<T> => {
   const held = new Set(
-    previous.flatMap(({ owner, remotes }) => remotes.map(({ url }) => `${subjectKey(owner)} ${sameUrl(url)}`)),
+    previous.flatMap(({ owner, remotes }) => remotes.map((remote) => `${subjectKey(owner)} ${sameUrl(remote)}`)),
   )
   const winners = new Map<string, Claim>()
   for (const claimant of claimants) {
     if (claimant.ref.kind === 'MCPServerEntry') continue
-    for (const { url, origin } of claimant.remotes) {
+    for (const remote of claimant.remotes) {
+      const url = sameUrl(remote)
       const claim: Claim = {
         claimant,
-        isRouted: origin !== undefined,
-        heldBefore: held.has(`${subjectKey(claimant.ref)} ${sameUrl(url)}`),
+        isRouted: remote.origin !== undefined,
+        heldBefore: held.has(`${subjectKey(claimant.ref)} ${url}`),
       }
-      const known = winners.get(sameUrl(url))
-      if (known === undefined || isStronger(claim, known)) winners.set(sameUrl(url), claim)
+      const known = winners.get(url)
+      if (known === undefined || isStronger(claim, known)) winners.set(url, claim)
     }
   }
   const findings: Finding[] = []
   const settled = claimants.flatMap((claimant): readonly T[] => {
-    const kept = claimant.remotes.filter(({ url }) => {
-      const winner = claimant.ref.kind === 'MCPServerEntry' ? claimant : winners.get(sameUrl(url))?.claimant
+    const kept = claimant.remotes.filter((remote) => {
+      const winner = claimant.ref.kind === 'MCPServerEntry' ? claimant : winners.get(sameUrl(remote))?.claimant
       if (winner === undefined || winner === claimant) return true
-      findings.push(findingOf(claimant.ref, { code: 'UrlConflict', url, holder: winner.ref }))
+      findings.push(findingOf(claimant.ref, { code: 'UrlConflict', url: remote.url, holder: winner.ref }))
       return false
     })
-    return kept.length === 0
-      ? []
-      : [kept.length === claimant.remotes.length ? claimant : { ...claimant, remotes: kept }]
+    if (kept.length === claimant.remotes.length || kept.length === 0) return kept.length === 0 ? [] : [claimant]
+    const urls = new Set(kept.map(({ url }) => url))
+    const lost = new Set(claimant.remotes.filter(({ url }) => !urls.has(url)).map(({ url }) => url))
+    return [{ ...claimant, remotes: kept, all: claimant.all.filter(({ url }) => !lost.has(url)) }]
   })
   return { settled, findings }
 }

@@ -1,19 +1,16 @@
-import type { Candidate, CandidateRemote } from '../model/candidate.ts'
+import type { Candidate } from '../model/candidate.ts'
 import { canonicalJson } from '../model/canonical-json.ts'
-import { type Entry, OFFICIAL, type RegistryDocument } from '../model/entry.ts'
+import type { RegistryDocument } from '../model/entry.ts'
 import type { Finding } from '../model/finding.ts'
 import { compareBy, compareText } from '../model/order.ts'
-import { type ResourceRef, subjectKey } from '../model/resource.ts'
 import { admit } from './admit.ts'
 import { assignNames } from './assign-names.ts'
 import { claimUrls } from './claim-urls.ts'
 import { composeServer, type KubernetesMetadata } from './compose-server.ts'
-import { digestOf } from './digest.ts'
-import { applyGrace } from './grace.ts'
-import { selectRemotes } from './select-remotes.ts'
-import { type EntryState, isLiving, type RegistryState, type RemoteState } from './state.ts'
-import { continueTimeline, type Dated, type Listed } from './timeline.ts'
-import { compareVersions } from './version-order.ts'
+import { findRemotes } from './find-remotes.ts'
+import { isLiving, type RegistryState } from './state.ts'
+import { continueTimeline, type Listed } from './timeline.ts'
+import { storedOrder, writeDocument } from './write-document.ts'
 
 export type SourceInput = {
   readonly name: string
@@ -53,78 +50,6 @@ const precedence = (sources: readonly SourceInput[]) => {
   )
 }
 
-const runOf = ({ status, isLatest }: EntryState): number => (status === 'deleted' ? 2 : isLatest ? 0 : 1)
-
-const storedOrder = compareBy<EntryState>(
-  (a, b) => runOf(a) - runOf(b),
-  (a, b) => compareText(a.name, b.name),
-  (a, b) => compareVersions(a.version, b.version),
-)
-
-const officialOf = ({ status, isLatest, publishedAt, updatedAt, statusChangedAt }: EntryState): string => {
-  const time = (at: number): string => new Date(at).toISOString()
-  const official = {
-    status,
-    isLatest,
-    publishedAt: time(publishedAt),
-    updatedAt: time(updatedAt),
-    statusChangedAt: time(statusChangedAt),
-  }
-  return canonicalJson({ [OFFICIAL]: official })
-}
-
-/** The entries as they are served, and a digest of all of it: content is hashed already, so only that hash goes in. */
-const writeDocument = (registry: string, dated: readonly Dated[]): RegistryDocument => {
-  const lines: string[] = []
-  const entries = dated.map(({ state, server, json }): Entry => {
-    const { name, version, status, isLatest, content } = state
-    const official = officialOf(state)
-    lines.push(`${name} ${version} ${content} ${official}`)
-    return { name, version, status, isLatest, server, json: `{"_meta":${official},"server":${json}}` }
-  })
-  return { registry, entries, digest: digestOf(lines.join('\n')) }
-}
-
-type Claimant = {
-  readonly ref: ResourceRef
-  readonly wantedName: string
-  readonly candidate: Candidate
-  readonly all: readonly RemoteState[]
-  readonly remotes: readonly CandidateRemote[]
-}
-
-/** What each candidate would publish: what is healthy, and what is still in its grace. */
-const findRemotes = (
-  candidates: readonly Candidate[],
-  inputs: RegistryInputs,
-  previous: readonly EntryState[],
-): { readonly claimants: readonly Claimant[]; readonly findings: readonly Finding[] } => {
-  const observed = new Map(inputs.sources.map(({ name, observedAt }) => [name, observedAt]))
-  const before = new Map(
-    previous.filter(({ status }) => status === 'active').map((state) => [subjectKey(state.owner), state]),
-  )
-  const graced = candidates.map((candidate) => ({
-    candidate,
-    ...applyGrace(
-      candidate,
-      before.get(subjectKey(candidate.ref)),
-      observed.get(candidate.ref.source) ?? 0,
-      inputs.pendingGrace,
-    ),
-  }))
-  const claimants = graced.map(({ candidate, remotes }) => ({
-    ref: candidate.ref,
-    wantedName: candidate.wantedName,
-    candidate,
-    all: remotes,
-    remotes: selectRemotes(remotes),
-  }))
-  return {
-    claimants: claimants.filter(({ remotes }) => remotes.length > 0),
-    findings: graced.flatMap(({ findings }) => findings),
-  }
-}
-
 /** The fold: what a registry was, what its sources say now, and a time, give what it is, and why. */
 export const compile = (previous: RegistryState | undefined, inputs: RegistryInputs, now: number): Compiled => {
   // A clock that was set back must not make a time go back.
@@ -142,17 +67,15 @@ export const compile = (previous: RegistryState | undefined, inputs: RegistryInp
     ...composeServer(claimant.candidate, claimant.remotes, claimant.name, inputs.kubernetesMetadata),
   }))
   const fitting = composed.filter((each) => each.findings.every(({ effect }) => effect !== 'skipped'))
-  const listed = fitting.map(({ claimant, server, json }): Listed => {
-    const published = new Set(claimant.remotes.map(({ url }) => url))
-    const lost = new Set(selectRemotes(claimant.all).flatMap(({ url }) => (published.has(url) ? [] : [url])))
-    return {
+  const listed = fitting.map(
+    ({ claimant, server, json }): Listed => ({
       server,
       json,
       owner: claimant.ref,
       wantedName: claimant.wantedName,
-      remotes: claimant.all.filter(({ url }) => !lost.has(url)),
-    }
-  })
+      remotes: claimant.all,
+    }),
+  )
 
   const dated = [...continueTimeline(listed, living, at)].sort((a, b) => storedOrder(a.state, b.state))
   const states = dated.map(({ state }) => state)

@@ -39,11 +39,14 @@ const rangeOfAddress = (address: ipaddr.IPv4 | ipaddr.IPv6): HostRange | undefin
   return RANGES.get(range)
 }
 
+/** Asking ipaddr.js about every name would be the larger part of a compile, so the form is looked at first. */
+export const isAddress = (host: string): boolean =>
+  (host.includes(':') || /^[\d.]+$/.test(host)) && ipaddr.isValid(host)
+
 /** Which hosts no reader of a registry can reach, decided by name alone: nothing is ever looked up or probed. */
 export const rangeOfHost = (hostname: string): HostRange | undefined => {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
-  // Asking ipaddr.js about every name would be the larger part of a compile.
-  if ((host.includes(':') || /^[\d.]+$/.test(host)) && ipaddr.isValid(host)) return rangeOfAddress(ipaddr.parse(host))
+  if (isAddress(host)) return rangeOfAddress(ipaddr.parse(host))
   if (METADATA_NAMES.includes(host)) return 'metadata'
   if (host === 'localhost' || host.endsWith('.localhost') || host.startsWith('localhost.localdomain')) return 'loopback'
   const isInside =

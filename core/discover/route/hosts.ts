@@ -1,8 +1,7 @@
-import ipaddr from 'ipaddr.js'
 import type { Gateway, GatewayAddress } from '../../model/gateway.ts'
 import { compareText } from '../../model/order.ts'
 import { printable } from '../../model/printable.ts'
-import { rangeOfHost } from '../endpoint.ts'
+import { isAddress, rangeOfHost } from '../endpoint.ts'
 import { obstacle, type Step, stopped, warning } from './diagnostic.ts'
 import { isWildcard, matchesHost, patternsOf } from './hostnames.ts'
 import { type Landscape, nameOf } from './landscape.ts'
@@ -22,7 +21,7 @@ type Address = { readonly family: 'hostname' | 'IPv4' | 'IPv6'; readonly value: 
 /** An address that a client could use: no type, or one of the two that we know. The API's default type is often not the truth. */
 const parseAddress = ({ type, value }: GatewayAddress): readonly Address[] => {
   const text = value.toLowerCase()
-  if (ipaddr.isValid(text))
+  if (isAddress(text))
     return type === undefined || type === 'IPAddress'
       ? [{ family: text.includes(':') ? 'IPv6' : 'IPv4', value: text }]
       : []

@@ -38,7 +38,7 @@ export const urlOf = (
   // Who puts https in front of a plain listener has moved port 80 to 443 with it.
   const isUsual = listener.port === DEFAULT_PORTS[attachment.scheme]
   const port = override?.ports?.[String(listener.port)] ?? (isUsual ? DEFAULT_PORTS[scheme] : listener.port)
-  const name = URL.parse(`http://${host.includes(':') ? `[${host}]` : host}/`)?.hostname
+  const name = host.includes(':') ? URL.parse(`http://[${host}]/`)?.hostname : host
   if (name === undefined) return undefined
   const url = `${scheme}://${name}${port === DEFAULT_PORTS[scheme] ? '' : `:${port}`}${path}`
   if (URL.parse(url)?.href !== url) return undefined

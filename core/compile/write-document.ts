@@ -1,0 +1,40 @@
+import { canonicalJson } from '../model/canonical-json.ts'
+import { type Entry, OFFICIAL, type RegistryDocument } from '../model/entry.ts'
+import { compareBy, compareText } from '../model/order.ts'
+import { digestOf } from './digest.ts'
+import type { EntryState } from './state.ts'
+import type { Dated } from './timeline.ts'
+import { compareVersions } from './version-order.ts'
+
+const runOf = ({ status, isLatest }: EntryState): number => (status === 'deleted' ? 2 : isLatest ? 0 : 1)
+
+/** Three runs, each by name, then version. */
+export const storedOrder = compareBy<EntryState>(
+  (a, b) => runOf(a) - runOf(b),
+  (a, b) => compareText(a.name, b.name),
+  (a, b) => compareVersions(a.version, b.version),
+)
+
+const officialOf = ({ status, isLatest, publishedAt, updatedAt, statusChangedAt }: EntryState): string => {
+  const time = (at: number): string => new Date(at).toISOString()
+  const official = {
+    status,
+    isLatest,
+    publishedAt: time(publishedAt),
+    updatedAt: time(updatedAt),
+    statusChangedAt: time(statusChangedAt),
+  }
+  return canonicalJson({ [OFFICIAL]: official })
+}
+
+/** The entries as they are served, and a digest of all of it: content is hashed already, so only that hash goes in. */
+export const writeDocument = (registry: string, dated: readonly Dated[]): RegistryDocument => {
+  const lines: string[] = []
+  const entries = dated.map(({ state, server, json }): Entry => {
+    const { name, version, status, isLatest, content } = state
+    const official = officialOf(state)
+    lines.push(`${name} ${version} ${content} ${official}`)
+    return { name, version, status, isLatest, server, json: `{"_meta":${official},"server":${json}}` }
+  })
+  return { registry, entries, digest: digestOf(lines.join('\n')) }
+}
