@@ -30,9 +30,13 @@ const officialOf = ({ status, isLatest, publishedAt, updatedAt, statusChangedAt 
 /** The entries as they are served, and a digest of all of it: content is hashed already, so only that hash goes in. */
 export const writeDocument = (registry: string, dated: readonly Dated[]): RegistryDocument => {
   const lines: string[] = []
+  // Most entries of a registry share their times.
+  const officials = new Map<string, string>()
   const entries = dated.map(({ state, server, json }): Entry => {
     const { name, version, status, isLatest, content } = state
-    const official = officialOf(state)
+    const key = [status, isLatest, state.publishedAt, state.updatedAt, state.statusChangedAt].join(' ')
+    const official = officials.get(key) ?? officialOf(state)
+    officials.set(key, official)
     lines.push(`${name} ${version} ${content} ${official}`)
     return { name, version, status, isLatest, server, json: `{"_meta":${official},"server":${json}}` }
   })

@@ -96,7 +96,7 @@ const timed = (snapshot: Snapshot): number => {
   return performance.now() - start
 }
 
-/** As many routes as resources, ten to a Gateway, all exported; some share a host, some a path. */
+/** As many routes as resources, ten to a Gateway, all exported; every tenth has two hosts, some share a path. */
 const withRoutes = (count: number): Snapshot => {
   const bare = snapshotOf(count)
   const meta = (namespace: string, name: string) => ({
@@ -186,7 +186,7 @@ const withRoutes = (count: number): Snapshot => {
         parentRefs: [ref],
         useDefaultGateways: false,
       },
-      hostnames: [`mcp-${index % 97}.example.com`, 'shared.example.com'],
+      hostnames: [`mcp-${index % 97}.example.com`, ...(index % 10 === 0 ? ['shared.example.com'] : [])],
       rules: [
         {
           matches: [match],
