@@ -1,9 +1,7 @@
 import { canonicalJson } from './canonical-json.ts'
 import { compareBy, compareText } from './order.ts'
 import type { Subject } from './resource.ts'
-
-export type FindingClass = 'info' | 'pending' | 'denied' | 'invalid' | 'notFound'
-export type FindingEffect = 'none' | 'degraded' | 'skipped'
+import { type FindingClass, type FindingEffect, ROUTE_CODES, type RouteCode } from './route-codes.ts'
 
 /** Which field an endpoint came from. */
 export type EndpointField = 'registry-url' | 'spec.remoteUrl'
@@ -17,74 +15,6 @@ export type UrlProblem =
   | 'tooLong'
   | 'insecure'
 export type HostRange = 'loopback' | 'linkLocal' | 'metadata' | 'clusterInternal' | 'reserved' | 'private'
-
-/** Where a walk from a route to a URL stopped, or what it noticed on the way. */
-export type RouteCode =
-  | 'RouteTerminating'
-  | 'NoParentRefs'
-  | 'ParentKindUnsupported'
-  | 'RouteStatusMissing'
-  | 'RouteNotAccepted'
-  | 'RouteStatusStale'
-  | 'GatewayNotFound'
-  | 'ListenerSetNotFound'
-  | 'ParentUnreadable'
-  | 'GatewayNotAccepted'
-  | 'GatewayAddressPending'
-  | 'ListenerSetNotAllowed'
-  | 'ListenerSetNotAccepted'
-  | 'ListenerNotMatched'
-  | 'ListenerProtocolMismatch'
-  | 'RouteKindNotAllowed'
-  | 'NamespaceNotAllowed'
-  | 'NamespaceUnknown'
-  | 'ListenerConflicted'
-  | 'ListenerNotAccepted'
-  | 'ListenerNotProgrammed'
-  | 'HostnameNotMatched'
-  | 'InvalidHostname'
-  | 'WildcardHostname'
-  | 'AddressUnusable'
-  | 'HostNotPublic'
-  | 'HostShadowedByListener'
-  | 'RuleRedirects'
-  | 'NoBackendRefs'
-  | 'BackendWeightZero'
-  | 'BackendRedirects'
-  | 'BackendKindUnsupported'
-  | 'BackendRefNotPermitted'
-  | 'BackendNotFound'
-  | 'BackendUnreadable'
-  | 'BackendExternalName'
-  | 'BackendPortNotFound'
-  | 'NoMcpBackend'
-  | 'McpResourceNotFound'
-  | 'McpResourceNotSelected'
-  | 'McpResourceOptedOut'
-  | 'DirectUrlOverrides'
-  | 'PathRegex'
-  | 'PathTypeUnsupported'
-  | 'InvalidPath'
-  | 'RequiresHeader'
-  | 'RequiresQueryParam'
-  | 'RequiresMethod'
-  | 'ShadowedByRule'
-  | 'ShadowedByRoute'
-  | 'TlsOnAddressHost'
-  | 'ClusterLocalGateway'
-  | 'ClientCertificateRequired'
-  | 'RouteResolvedRefsFalse'
-  | 'RoutePartiallyInvalid'
-  | 'GatewayNotProgrammed'
-  | 'ListenerStatusUnknown'
-  | 'MultipleMcpBackends'
-  | 'MixedBackends'
-  | 'MethodRestricted'
-  | 'ExtensionFilter'
-  | 'EndpointPathUnreachable'
-  | 'SseEndpointPrefixMismatch'
-  | 'GatewayAssumed'
-  | 'ServiceAssumed'
 
 /** `at` is the place in the route, or the object behind it; `detail` what was found there. */
 export type RouteDetail = { readonly code: RouteCode; readonly at: string; readonly detail?: string }
@@ -154,56 +84,7 @@ export const FINDING_CODES = {
   NotSelected: ['info', 'none'],
   NotExported: ['info', 'none'],
   ResourceTerminating: ['info', 'skipped'],
-  RouteTerminating: ['info', 'skipped'],
-  NoParentRefs: ['invalid', 'skipped'],
-  ParentKindUnsupported: ['info', 'skipped'],
-  GatewayNotFound: ['notFound', 'skipped'],
-  ListenerSetNotFound: ['notFound', 'skipped'],
-  ParentUnreadable: ['pending', 'skipped'],
-  RouteStatusMissing: ['pending', 'skipped'],
-  RouteNotAccepted: ['denied', 'skipped'],
-  RouteStatusStale: ['pending', 'skipped'],
-  GatewayNotAccepted: ['denied', 'skipped'],
-  GatewayAddressPending: ['pending', 'skipped'],
-  ListenerSetNotAllowed: ['denied', 'skipped'],
-  ListenerSetNotAccepted: ['pending', 'skipped'],
-  ListenerNotMatched: ['invalid', 'skipped'],
-  ListenerProtocolMismatch: ['invalid', 'skipped'],
-  RouteKindNotAllowed: ['denied', 'skipped'],
-  NamespaceNotAllowed: ['denied', 'skipped'],
-  NamespaceUnknown: ['pending', 'skipped'],
-  ListenerConflicted: ['pending', 'skipped'],
-  ListenerNotAccepted: ['pending', 'skipped'],
-  ListenerNotProgrammed: ['pending', 'skipped'],
-  HostnameNotMatched: ['invalid', 'skipped'],
-  InvalidHostname: ['invalid', 'skipped'],
-  WildcardHostname: ['invalid', 'skipped'],
-  AddressUnusable: ['invalid', 'skipped'],
-  HostNotPublic: ['denied', 'skipped'],
-  HostShadowedByListener: ['invalid', 'skipped'],
-  RuleRedirects: ['info', 'skipped'],
-  NoBackendRefs: ['invalid', 'skipped'],
-  BackendWeightZero: ['invalid', 'skipped'],
-  BackendRedirects: ['invalid', 'skipped'],
-  BackendKindUnsupported: ['invalid', 'skipped'],
-  BackendRefNotPermitted: ['denied', 'skipped'],
-  BackendNotFound: ['notFound', 'skipped'],
-  BackendUnreadable: ['pending', 'skipped'],
-  BackendExternalName: ['invalid', 'skipped'],
-  BackendPortNotFound: ['invalid', 'skipped'],
-  NoMcpBackend: ['info', 'skipped'],
-  McpResourceNotFound: ['notFound', 'skipped'],
-  McpResourceNotSelected: ['info', 'skipped'],
-  McpResourceOptedOut: ['info', 'skipped'],
-  DirectUrlOverrides: ['info', 'skipped'],
-  PathRegex: ['invalid', 'skipped'],
-  PathTypeUnsupported: ['invalid', 'skipped'],
-  InvalidPath: ['invalid', 'skipped'],
-  RequiresHeader: ['invalid', 'skipped'],
-  RequiresQueryParam: ['invalid', 'skipped'],
-  RequiresMethod: ['invalid', 'skipped'],
-  ShadowedByRule: ['invalid', 'skipped'],
-  ShadowedByRoute: ['invalid', 'skipped'],
+  ...ROUTE_CODES,
   SourceUnused: ['info', 'skipped'],
   ClaimsUnsupported: ['denied', 'skipped'],
   ClaimsInvalid: ['denied', 'skipped'],
@@ -230,22 +111,7 @@ export const FINDING_CODES = {
   ReferenceNotFound: ['notFound', 'degraded'],
   ReferenceUnreadable: ['invalid', 'degraded'],
   StatusAssumed: ['info', 'none'],
-  GatewayAssumed: ['info', 'none'],
-  ServiceAssumed: ['info', 'none'],
   PendingGrace: ['info', 'none'],
-  TlsOnAddressHost: ['info', 'none'],
-  ClusterLocalGateway: ['info', 'none'],
-  ClientCertificateRequired: ['info', 'none'],
-  RouteResolvedRefsFalse: ['info', 'none'],
-  RoutePartiallyInvalid: ['info', 'none'],
-  GatewayNotProgrammed: ['info', 'none'],
-  ListenerStatusUnknown: ['info', 'none'],
-  MultipleMcpBackends: ['info', 'none'],
-  MixedBackends: ['info', 'none'],
-  MethodRestricted: ['info', 'none'],
-  ExtensionFilter: ['info', 'none'],
-  EndpointPathUnreachable: ['info', 'none'],
-  SseEndpointPrefixMismatch: ['info', 'none'],
   KindDenied: ['denied', 'degraded'],
   KindNotInstalled: ['info', 'none'],
   InsecureScheme: ['info', 'none'],

@@ -1,4 +1,5 @@
-import type { FindingClass, FindingDetail, RouteCode } from '../../model/finding.ts'
+import type { FindingDetail } from '../../model/finding.ts'
+import type { FindingClass, RouteCode } from '../../model/route-codes.ts'
 
 /** How far a walk came. The furthest obstacle is the one to remove first: what lies before it is passed already. */
 export const STAGES = [

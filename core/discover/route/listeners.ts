@@ -1,4 +1,3 @@
-import type { RouteCode } from '../../model/finding.ts'
 import {
   GATEWAY_GROUP,
   type GroupKind,
@@ -7,11 +6,13 @@ import {
   type ListenerStatus,
 } from '../../model/gateway.ts'
 import { printable } from '../../model/printable.ts'
+import type { RouteCode } from '../../model/route-codes.ts'
 import { join, obstacle, type Step, stopped, warning } from './diagnostic.ts'
+import type { Parent } from './find-parent.ts'
 import { intersectHosts } from './hostnames.ts'
 import { type Landscape, nameOf } from './landscape.ts'
 import { admitsNamespace } from './namespace-policy.ts'
-import { conditionOf, type Parent } from './parents.ts'
+import { conditionOf } from './parents.ts'
 
 export type Scheme = 'https' | 'http'
 
