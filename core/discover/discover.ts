@@ -22,8 +22,11 @@ export type Discovery = {
 const walksByResource = (walks: readonly RouteWalk[]): ReadonlyMap<McpResource, readonly RouteWalk[]> => {
   const found = new Map<McpResource, RouteWalk[]>()
   for (const walk of [...walks].sort((a, b) => compareText(nameOf(a.route), nameOf(b.route)))) {
-    for (const resource of new Set(walk.targets.map(({ backend }) => backend.resource)))
-      found.set(resource, [...(found.get(resource) ?? []), walk])
+    for (const resource of new Set(walk.targets.map(({ backend }) => backend.resource))) {
+      const known = found.get(resource)
+      if (known === undefined) found.set(resource, [walk])
+      else known.push(walk)
+    }
   }
   return found
 }

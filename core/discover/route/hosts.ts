@@ -88,8 +88,7 @@ export const indexSiblings = (landscape: Landscape): Siblings => {
 }
 
 /** The most specific listener on a port takes all traffic for a host; there is no second choice. */
-const shadowOf = ({ attachment, host, source }: Host, siblings: Siblings): string | undefined => {
-  if (source === 'address') return undefined
+const shadowOf = ({ attachment, host }: Host, siblings: Siblings): string | undefined => {
   const { parent, listener } = attachment
   const hostnames = siblings(parent.gateway, listener.port, listener.protocol)
   const taker = patternsOf(host).find((pattern) => pattern === listener.hostname || hostnames.has(pattern))
