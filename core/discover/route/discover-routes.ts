@@ -6,12 +6,13 @@ import type { Snapshot } from '../../model/snapshot.ts'
 import { rangeOfHost } from '../endpoint.ts'
 import { readExport } from '../opt-in.ts'
 import type { DiscoveryOptions } from '../options.ts'
+import { attach } from './attach.ts'
 import { holdCompetition, routeOrder } from './competition.ts'
 import { decisiveOf, type Obstacle, obstacle, warning } from './diagnostic.ts'
 import { indexSiblings } from './hosts.ts'
 import { type Landscape, surveyOf } from './landscape.ts'
 import type { RouteEndpoint } from './url.ts'
-import { attach, type RouteWalk, walkRoute } from './walk.ts'
+import { type RouteWalk, walkRoute } from './walk.ts'
 
 export type RouteDiscovery = { readonly walks: readonly RouteWalk[]; readonly findings: readonly Finding[] }
 
