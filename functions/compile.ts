@@ -26,7 +26,15 @@ export const compileSnapshots = (
   const inputs = readings.map(({ snapshot, findings }) => {
     const { candidates, findings: found, walks } = discover(snapshot, config.discovery)
     const hasClaims = config.sources.some(({ name, hasClaims }) => name === snapshot.source && hasClaims)
-    return { name: snapshot.source, hasClaims, observedAt: now, candidates, walks, findings: [...findings, ...found] }
+    return {
+      name: snapshot.source,
+      hasClaims,
+      observedAt: now,
+      isFresh: true,
+      candidates,
+      walks,
+      findings: [...findings, ...found],
+    }
   })
   const registries = config.registries.map(({ name, hasClaims, sources }) =>
     compile(

@@ -174,7 +174,7 @@ describe('explain', () => {
       expect(output).toContain(part)
     }
     const stopped = (await waypost(['explain', 'httproutes/office/travel', '--from', examples])).output
-    expect(stopped).toContain('stopped   at the hostname')
+    expect(stopped).toContain('stopped   at the listener: HostnameNotMatched')
     expect(stopped).toContain('HostnameNotMatched')
   })
 

@@ -42,6 +42,7 @@ const inputs = (...candidates: readonly Candidate[]): RegistryInputs => ({
     name,
     hasClaims: false,
     observedAt: T0,
+    isFresh: true,
     candidates: candidates.filter(({ ref }) => ref.source === name),
   })),
   kubernetesMetadata: 'minimal',

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { parseManifests } from '../adapters/cluster/manifests.ts'
+import { type Compiled, compile } from '../core/compile/compile.ts'
+import type { RegistryState } from '../core/compile/state.ts'
+import type { Candidate } from '../core/model/candidate.ts'
 import { type Compilation, compileSnapshots, readSources } from '../functions/compile.ts'
 import { type Config, parseConfig } from '../functions/config/config.ts'
 
@@ -78,7 +81,24 @@ describe('a listed remote', () => {
     expect(
       urls(compileAt(1, changed(notAccepted, 'name: mcp-a-proxy, port: 8080', 'name: other, port: 8080'), listed)),
     ).toEqual([])
-    expect(urls(compileAt(1, changed(notAccepted, 'value: /mcp', 'value: /moved'), listed))).toEqual([])
+  })
+
+  test('stays with its old path while the controller has not seen the new one', () => {
+    const moved = changed(
+      changed(healthy, 'value: /mcp', 'value: /moved'),
+      /(kind: HTTPRoute[\s\S]*generation: )1/,
+      '$12',
+    )
+    expect(urls(compileAt(1, moved, compileAt(0, healthy)))).toEqual([HTTPS])
+  })
+
+  test.each([
+    ['its hostname was taken away', changed(notAccepted, 'r.example.com', 'other.example.com')],
+    ['its listener was taken away', changed(notAccepted, 'name: https', 'name: renamed')],
+    ['its listener speaks something else', changed(notAccepted, 'protocol: HTTPS', 'protocol: TCP')],
+    ['its Gateway is not a parent any more', changed(notAccepted, /(parentRefs:\n\s*- \{name: )gw/, '$1other')],
+  ])('goes at once when, beside being pending, %s', (_, manifests) => {
+    expect(urls(compileAt(1, manifests, compileAt(0, healthy)))).not.toContain(HTTPS)
   })
 
   test('that was never listed is not listed by grace', () => {
@@ -95,6 +115,60 @@ describe('a listed remote', () => {
       statusChangedAt: T0 + 30 * MINUTE,
     })
   })
+})
+
+test('19: the grace does not run while the source cannot be read, and begins anew with the next good read', () => {
+  const at = (minutes: number, isFresh: boolean, previous: RegistryState | undefined, isPending: boolean) =>
+    compile(
+      previous,
+      {
+        registry: 'default',
+        hasClaims: false,
+        sources: [
+          {
+            name: 'cluster',
+            hasClaims: false,
+            observedAt: T0 + (isFresh ? minutes : 1) * MINUTE,
+            isFresh,
+            candidates: [candidate(isPending)],
+          },
+        ],
+        kubernetesMetadata: 'minimal',
+        tombstones: 30 * 24 * 60 * MINUTE,
+        pendingGrace: 10 * MINUTE,
+      },
+      T0 + minutes * MINUTE,
+    )
+  const active = ({ document }: Compiled): number => document.entries.filter(({ status }) => status === 'active').length
+  const pending = at(1, true, at(0, true, undefined, false).state, true)
+  const unread = at(30, false, pending.state, true)
+  const readAgain = at(61, true, unread.state, true)
+  const later = at(70, true, readAgain.state, true)
+  expect([pending, unread, readAgain, later, at(72, true, later.state, true)].map(active)).toEqual([1, 1, 1, 1, 0])
+})
+
+const candidate = (isPending: boolean): Candidate => ({
+  ...{
+    ref: { source: 'cluster', kind: 'MCPServer', namespace: 'n', name: 'a' },
+    createdAt: T0,
+    uid: undefined,
+    image: undefined,
+    wantedName: 'dev.example/n.a',
+    title: undefined,
+    description: 'A',
+    version: '1.0.0',
+    icon: undefined,
+  },
+  ...{
+    remotes: isPending ? [] : [{ type: 'sse', url: 'https://a.example.com/' }],
+    pending: isPending ? [{}] : [],
+    tier: undefined,
+    tags: undefined,
+    tools: undefined,
+    toolDefinitions: undefined,
+    group: undefined,
+    claims: undefined,
+  },
 })
 
 describe('a resource that is not ready', () => {

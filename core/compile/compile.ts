@@ -17,6 +17,8 @@ export type SourceInput = {
   readonly hasClaims: boolean
   /** When this was seen, in milliseconds: grace runs on it. */
   readonly observedAt: number
+  /** Was it read now, or is this the last good result of a source that failed? */
+  readonly isFresh: boolean
   readonly candidates: readonly Candidate[]
 }
 

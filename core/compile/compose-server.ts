@@ -56,32 +56,51 @@ const compose = (
   }
 }
 
-/** What an entry can do without, the bulkiest first. */
-const SPARE = [
-  ['tool-definitions', 'toolDefinitions'],
-  ['tools', 'tools'],
-] as const
+type Parts = { readonly candidate: Candidate; readonly remotes: readonly CandidateRemote[] }
 
-/** The server.json of a candidate. One that is too large loses its tools before it could crowd out others. */
+/** What an entry can do without, the bulkiest first; the remotes that clients would take last go last of all. */
+const SPARE: readonly {
+  readonly name: string
+  readonly isSpare: (parts: Parts) => boolean
+  readonly without: (parts: Parts) => Parts
+}[] = [
+  {
+    name: 'tool-definitions',
+    isSpare: ({ candidate }) => candidate.toolDefinitions !== undefined,
+    without: ({ candidate, remotes }) => ({ candidate: { ...candidate, toolDefinitions: undefined }, remotes }),
+  },
+  {
+    name: 'tools',
+    isSpare: ({ candidate }) => candidate.tools !== undefined,
+    without: ({ candidate, remotes }) => ({ candidate: { ...candidate, tools: undefined }, remotes }),
+  },
+  {
+    name: 'remotes',
+    isSpare: ({ remotes }) => remotes.length > 1,
+    without: ({ candidate, remotes }) => ({ candidate, remotes: remotes.slice(0, Math.ceil(remotes.length / 2)) }),
+  },
+]
+
+/** The server.json of a candidate. One that is too large loses what it can spare before it could crowd out others. */
 export const composeServer = (
   candidate: Candidate,
   remotes: readonly CandidateRemote[],
   name: string,
   detail: KubernetesMetadata,
 ): Composed => {
-  let kept = candidate
-  let server = compose(kept, remotes, name, detail)
+  let parts: Parts = { candidate, remotes }
+  let server = compose(candidate, remotes, name, detail)
   let json = canonicalJson(server)
   const bytes = bytesOf(json)
   const dropped: string[] = []
-  for (const [annotation, field] of SPARE) {
-    if (bytesOf(json) <= MAX_ENTRY || kept[field] === undefined) continue
-    kept = { ...kept, [field]: undefined }
-    dropped.push(annotation)
-    server = compose(kept, remotes, name, detail)
-    json = canonicalJson(server)
+  for (const { name: part, isSpare, without } of SPARE) {
+    while (bytesOf(json) > MAX_ENTRY && isSpare(parts)) {
+      parts = without(parts)
+      if (!dropped.includes(part)) dropped.push(part)
+      server = compose(parts.candidate, parts.remotes, name, detail)
+      json = canonicalJson(server)
+    }
   }
-  // What is too large even so would crowd out others.
   const fits = bytesOf(json) <= MAX_ENTRY
   if (fits && dropped.length === 0) return { server, json, findings: [] }
   const finding = findingOf(candidate.ref, { code: 'EntryTooLarge', bytes, dropped }, fits ? 'degraded' : 'skipped')

@@ -21,7 +21,7 @@ export const findRemotes = (
   inputs: RegistryInputs,
   previous: readonly EntryState[],
 ): { readonly claimants: readonly Claimant[]; readonly findings: readonly Finding[] } => {
-  const observed = new Map(inputs.sources.map(({ name, observedAt }) => [name, observedAt]))
+  const observed = new Map(inputs.sources.map((source) => [source.name, source]))
   const before = new Map(
     previous.filter(({ status }) => status === 'active').map((state) => [subjectKey(state.owner), state]),
   )
@@ -30,7 +30,7 @@ export const findRemotes = (
     ...applyGrace(
       candidate,
       before.get(subjectKey(candidate.ref)),
-      observed.get(candidate.ref.source) ?? 0,
+      observed.get(candidate.ref.source) ?? { observedAt: 0, isFresh: false },
       inputs.pendingGrace,
     ),
   }))

@@ -1,8 +1,8 @@
 import type { CandidateRemote } from '../model/candidate.ts'
-import type { Remote } from '../model/entry.ts'
+import { DEFAULT_PORTS, type Remote } from '../model/entry.ts'
 import { compareBy, compareText } from '../model/order.ts'
+import { withoutOutshone } from '../model/outshone.ts'
 
-const DEFAULT_PORTS = { https: 443, http: 80 }
 const rank = (isFirst: boolean): number => (isFirst ? 0 : 1)
 const depth = (path: string): number => path.split('/').filter((part) => part !== '').length
 
@@ -20,15 +20,15 @@ const preference = compareBy<CandidateRemote>(
 
 /** The remotes that are published: each URL once, and http only where no https leads to the same host and path. */
 export const selectRemotes = (remotes: readonly CandidateRemote[]): readonly CandidateRemote[] => {
-  const place = ({ host, path }: { readonly host: string; readonly path: string }): string => `${host} ${path}`
-  const secure = new Set(remotes.flatMap(({ origin }) => (origin?.scheme === 'https' ? [place(origin)] : [])))
+  if (remotes.length < 2) return remotes
   const urls = new Set<string>()
-  return [...remotes].sort(preference).filter(({ url, origin }) => {
-    const isOutshone = origin?.scheme === 'http' && secure.has(place(origin))
-    const isNew = !urls.has(url)
-    if (!isOutshone) urls.add(url)
-    return isNew && !isOutshone
-  })
+  return withoutOutshone(remotes, ({ origin }) => origin)
+    .toSorted(preference)
+    .filter(({ url }) => {
+      const isNew = !urls.has(url)
+      urls.add(url)
+      return isNew
+    })
 }
 
 /** As server.json has it: without where it comes from. */

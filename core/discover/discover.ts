@@ -9,6 +9,7 @@ import type { DiscoveryOptions } from './options.ts'
 import { discoverRoutes } from './route/discover-routes.ts'
 import { nameOf } from './route/landscape.ts'
 import type { RouteWalk } from './route/walk.ts'
+import type { ResourceWalk } from './routed-remotes.ts'
 import { notSelected } from './scope.ts'
 
 /** What a cluster offers to a registry, what its owners should know, and how each exported route was followed. */
@@ -18,14 +19,20 @@ export type Discovery = {
   readonly walks: readonly RouteWalk[]
 }
 
-/** Which resources each walk leads to, the routes in the order of their names. */
-const walksByResource = (walks: readonly RouteWalk[]): ReadonlyMap<McpResource, readonly RouteWalk[]> => {
-  const found = new Map<McpResource, RouteWalk[]>()
+/** What each walk has for each resource that it leads to, the routes in the order of their names. */
+const walksByResource = (walks: readonly RouteWalk[]): ReadonlyMap<McpResource, readonly ResourceWalk[]> => {
+  const found = new Map<McpResource, ResourceWalk[]>()
   for (const walk of [...walks].sort((a, b) => compareText(nameOf(a.route), nameOf(b.route)))) {
-    for (const resource of new Set(walk.targets.map(({ backend }) => backend.resource))) {
+    const endpoints = Map.groupBy(walk.endpoints, ({ resource }) => resource)
+    for (const [resource, targets] of Map.groupBy(walk.targets, ({ backend }) => backend.resource)) {
+      const own = {
+        walk,
+        endpoints: endpoints.get(resource) ?? [],
+        hasPath: targets.some(({ paths }) => paths.length > 0),
+      }
       const known = found.get(resource)
-      if (known === undefined) found.set(resource, [walk])
-      else known.push(walk)
+      if (known === undefined) found.set(resource, [own])
+      else known.push(own)
     }
   }
   return found

@@ -6,8 +6,8 @@ const MAX_URL = 2048
 const METADATA_NAMES = ['metadata.google.internal', 'metadata.goog', 'instance-data.ec2.internal']
 const METADATA_ADDRESSES = ['169.254.169.254', '100.100.100.200', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254']
 const CLUSTER_SUFFIXES = ['.svc', '.cluster.local']
-/** How the operator calls the Services of our resources, alone or with their namespace. */
-const SERVICE = /^(mcp-[^.]+-proxy|vmcp-[^.]+)(\.[^.]+)?$/
+/** How the operator calls the Services of our resources. */
+const SERVICE = /^(mcp-[^.]+-proxy|vmcp-[^.]+)$/
 
 /** What ipaddr.js calls a range, where it matters to us; all other addresses may be public. */
 const RANGES: ReadonlyMap<string, HostRange> = new Map([

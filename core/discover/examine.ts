@@ -23,8 +23,7 @@ import { readReadiness } from './readiness.ts'
 import type { FindAuthConfig } from './required-headers.ts'
 import { routeSubject } from './route/discover-routes.ts'
 import { nameOf } from './route/landscape.ts'
-import type { RouteWalk } from './route/walk.ts'
-import { pendingThrough, remotesThrough } from './routed-remotes.ts'
+import { pendingThrough, type ResourceWalk, remotesThrough } from './routed-remotes.ts'
 
 /** What a resource is examined against. */
 export type Surroundings = {
@@ -32,7 +31,7 @@ export type Surroundings = {
   readonly groups: ReadonlySet<string>
   readonly findAuthConfig: FindAuthConfig
   /** The walks that lead to each resource, by the name of their route. */
-  readonly walks: ReadonlyMap<McpResource, readonly RouteWalk[]>
+  readonly walks: ReadonlyMap<McpResource, readonly ResourceWalk[]>
 }
 
 type Endpoints = {
@@ -44,22 +43,13 @@ type Endpoints = {
 /** Where the resource is reached: its own URL wins over any route; without one, through the routes that lead to it. */
 const findEndpoints = (
   resource: McpResource,
-  walks: readonly RouteWalk[],
+  walks: readonly ResourceWalk[],
   around: Surroundings,
   options: DiscoveryOptions,
 ): Endpoints => {
   if (walks.length === 0 || namesUrl(resource.meta.annotations))
     return { ...readDirectRemote(resource, around.findAuthConfig, options), pending: [] }
-  const routed = remotesThrough(walks, resource)
-  const without =
-    routed.remotes.length > 0
-      ? []
-      : walks.map(({ route }): FindingDetail => ({ code: 'RouteWithoutUrl', route: nameOf(route) }))
-  return {
-    remotes: routed.remotes,
-    pending: pendingThrough(walks, resource),
-    findings: [...routed.findings, ...without],
-  }
+  return { ...remotesThrough(walks, resource), pending: pendingThrough(walks) }
 }
 
 const groupOf = ({ group, meta }: McpResource, { groups, snapshot }: Surroundings): Field<string> => {
@@ -107,7 +97,7 @@ export const examine = (
   const take = <T>(annotation: string, read: (holder: Annotated) => Field<T>): T | undefined => {
     const route = meta.annotations.has(annotation)
       ? undefined
-      : walks.find(({ route }) => route.meta.annotations.has(annotation))?.route
+      : walks.find(({ walk }) => walk.route.meta.annotations.has(annotation))?.walk.route
     const field = read(route ?? resource)
     report(field.findings, route === undefined ? ref : routeSubject(ref.source, route))
     return field.value

@@ -5,7 +5,7 @@ import type { DiscoveryOptions } from './options.ts'
 
 type Annotations = ReadonlyMap<string, unknown>
 
-const OPT_OUTS = ['false', 'no', 'off', 'n', 'f', '0', '']
+const OPT_OUTS = ['false', 'no', 'off', 'n', 'f', '0']
 
 /** An opt-out in any of its spellings: to list against one would be worse than not to list. */
 export const meansNo = (value: unknown): boolean =>

@@ -2,21 +2,31 @@ import type { CandidateRemote, PendingRemotes } from '../model/candidate.ts'
 import type { FindingDetail } from '../model/finding.ts'
 import type { McpResource } from '../model/snapshot.ts'
 import { nameOf } from './route/landscape.ts'
+import { ownerName, type RouteEndpoint } from './route/url.ts'
 import type { RouteWalk } from './route/walk.ts'
 import { readTransport } from './transport.ts'
+
+/** What one route has for one resource: the walk as a whole, the URLs for the resource, and whether any path leads to it. */
+export type ResourceWalk = {
+  readonly walk: RouteWalk
+  readonly endpoints: readonly RouteEndpoint[]
+  readonly hasPath: boolean
+}
 
 export type RoutedRemotes = {
   readonly remotes: readonly CandidateRemote[]
   readonly findings: readonly FindingDetail[]
 }
 
-/** The remotes of a resource that routes lead to. */
-export const remotesThrough = (walks: readonly RouteWalk[], resource: McpResource): RoutedRemotes => {
+/** The remotes of a resource that routes lead to, and the routes that lead to it without a URL. */
+export const remotesThrough = (walks: readonly ResourceWalk[], resource: McpResource): RoutedRemotes => {
   const transport = readTransport(resource)
-  if (transport.kind === 'bad') return { remotes: [], findings: [transport.finding] }
+  const without = walks
+    .filter(({ endpoints }) => endpoints.length === 0)
+    .map(({ walk }): FindingDetail => ({ code: 'RouteWithoutUrl', route: nameOf(walk.route) }))
+  if (transport.kind === 'bad') return { remotes: [], findings: [transport.finding, ...without] }
   const remotes = walks
     .flatMap(({ endpoints }) => endpoints)
-    .filter((endpoint) => endpoint.resource === resource)
     .map(
       ({ url, resource: _, listenerPort: __, ...origin }): CandidateRemote => ({
         type: transport.transport,
@@ -24,17 +34,19 @@ export const remotesThrough = (walks: readonly RouteWalk[], resource: McpResourc
         origin,
       }),
     )
-  return { remotes, findings: [] }
+  return { remotes, findings: remotes.length > 0 ? [] : without }
 }
 
 /** The ways to a resource that are only closed for the moment: what was listed through them stays for the grace. */
-export const pendingThrough = (walks: readonly RouteWalk[], resource: McpResource): readonly PendingRemotes[] =>
-  walks.flatMap(({ route, targets, pending }) => {
-    const paths = targets.filter(({ backend }) => backend.resource === resource).flatMap((target) => target.paths)
-    return pending.map(({ parent, listener }) => ({
-      route: nameOf(route),
-      parent,
-      ...(listener !== undefined && { listener }),
-      paths,
-    }))
-  })
+export const pendingThrough = (walks: readonly ResourceWalk[]): readonly PendingRemotes[] =>
+  walks
+    .filter(({ hasPath }) => hasPath)
+    .flatMap(({ walk: { route, pendingHosts, unread } }) => [
+      ...pendingHosts.map(({ attachment, host }) => ({
+        route: nameOf(route),
+        owner: ownerName(attachment.parent),
+        listener: attachment.listener.name,
+        host,
+      })),
+      ...unread.map((owner) => ({ route: nameOf(route), owner })),
+    ])

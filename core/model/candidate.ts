@@ -8,7 +8,7 @@ export type Claims = Readonly<Record<string, string | readonly string[]>>
 export type RouteOrigin = {
   readonly route: string
   readonly gateway: string
-  readonly parent: string
+  readonly owner: string
   readonly listener: string
   readonly scheme: 'https' | 'http'
   readonly host: string
@@ -23,9 +23,9 @@ export type CandidateRemote = Remote & { readonly origin?: RouteOrigin }
 /** Remotes that are closed by something that passes by itself. What is not said fits every remote. */
 export type PendingRemotes = {
   readonly route?: string
-  readonly parent?: string
+  readonly owner?: string
   readonly listener?: string
-  readonly paths?: readonly string[]
+  readonly host?: string
 }
 
 /** A resource that asked to be listed and has what listing needs. Its final name is the fold's to give. */

@@ -2,6 +2,9 @@ export const SERVER_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/202
 export const PUBLISHER_PROVIDED = 'io.modelcontextprotocol.registry/publisher-provided'
 export const OFFICIAL = 'io.modelcontextprotocol.registry/official'
 
+/** Ports that a URL does not have to name. */
+export const DEFAULT_PORTS = { https: 443, http: 80 } as const
+
 export const TRANSPORTS = ['streamable-http', 'sse'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 

@@ -16,8 +16,13 @@ export type UrlProblem =
   | 'insecure'
 export type HostRange = 'loopback' | 'linkLocal' | 'metadata' | 'clusterInternal' | 'reserved' | 'private'
 
-/** `at` is the place in the route, or the object behind it; `detail` what was found there. */
-export type RouteDetail = { readonly code: RouteCode; readonly at: string; readonly detail?: string }
+/** `at` is the place in the route, or the object behind it; `detail` what was found there, `other` what it met. */
+export type RouteDetail = {
+  readonly code: RouteCode
+  readonly at: string
+  readonly detail?: string
+  readonly other?: string
+}
 
 /** What each code needs to say its sentence. Never a secret, never a URL that was refused. */
 export type FindingDetail =

@@ -9,6 +9,7 @@ export type Condition = {
   readonly type: string
   readonly status: string
   readonly reason: string
+  readonly message: string
   readonly observedGeneration: number
 }
 
@@ -43,6 +44,8 @@ export type BackendRef = {
   readonly port: number | undefined
   readonly weight: number
   readonly redirects: boolean
+  readonly hasExtension: boolean
+  readonly rewrite: Rewrite
 }
 
 /** How the path that a backend sees differs from the path that a client sends. */

@@ -30,7 +30,7 @@ const listeners = z
     z.object({
       name: text,
       hostname: text,
-      port: count,
+      port: z.int().min(1).max(65535),
       protocol: text,
       tls: z.object({ mode: text }).nullish(),
       allowedRoutes: z.object({ namespaces, kinds: groupKinds }).nullish(),
@@ -42,7 +42,7 @@ const listenersOf = (given: z.infer<typeof listeners>): readonly Listener[] =>
   (given ?? []).map(({ name, hostname, port, protocol, tls, allowedRoutes }) => ({
     name: name ?? '',
     hostname: (hostname ?? '').toLowerCase(),
-    port: port ?? 0,
+    port,
     protocol: protocol ?? '',
     tlsMode: tls?.mode ?? 'Terminate',
     kinds: groupKindsOf(allowedRoutes?.kinds),

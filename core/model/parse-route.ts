@@ -12,14 +12,15 @@ import {
 import { count, metadata, metaOf, text } from './parse-metadata.ts'
 
 export const conditions = z
-  .array(z.object({ type: z.string(), status: z.string(), reason: text, observedGeneration: count }))
+  .array(z.object({ type: z.string(), status: z.string(), reason: text, message: text, observedGeneration: count }))
   .nullish()
 
 export const conditionsOf = (given: z.infer<typeof conditions>): readonly Condition[] =>
-  (given ?? []).map(({ type, status, reason, observedGeneration }) => ({
+  (given ?? []).map(({ type, status, reason, message, observedGeneration }) => ({
     type,
     status,
     reason: reason ?? '',
+    message: message ?? '',
     observedGeneration: observedGeneration ?? 0,
   }))
 
@@ -54,6 +55,8 @@ const backendRef = z.object({
   filters,
 })
 
+const ruleSchema = z.object({ matches: z.array(match).nullish(), filters, backendRefs: z.array(backendRef).nullish() })
+
 export const httpRoute = z.object({
   metadata,
   spec: z
@@ -61,9 +64,7 @@ export const httpRoute = z.object({
       parentRefs: z.array(parentRef).nullish(),
       useDefaultGateways: text,
       hostnames: z.array(z.string()).nullish(),
-      rules: z
-        .array(z.object({ matches: z.array(match).nullish(), filters, backendRefs: z.array(backendRef).nullish() }))
-        .nullish(),
+      rules: z.array(ruleSchema).nullish(),
     })
     .nullish(),
   status: z.object({ parents: z.array(z.object({ parentRef, controllerName: text, conditions })).nullish() }).nullish(),
@@ -104,19 +105,22 @@ const backendOf = (ref: z.infer<typeof backendRef>, namespace: string): BackendR
   port: ref.port ?? undefined,
   weight: ref.weight ?? 1,
   redirects: hasFilter(ref.filters, 'RequestRedirect'),
+  hasExtension: hasFilter(ref.filters, 'ExtensionRef'),
+  rewrite: rewriteOf(ref.filters),
 })
 
 const DEFAULT_MATCH = matchOf({})
 
 export const httpRouteOf = ({ metadata, spec, status }: z.infer<typeof httpRoute>): HttpRoute => {
   const meta = metaOf(metadata)
-  const rules = (spec?.rules ?? [{}]).map(
-    ({ matches, filters: given, backendRefs }): RouteRule => ({
+  const given = spec?.rules ?? []
+  const rules = (given.length === 0 ? [{}] : given).map(
+    ({ matches, filters: own, backendRefs }: z.infer<typeof ruleSchema>): RouteRule => ({
       matches: matches == null || matches.length === 0 ? [DEFAULT_MATCH] : matches.map(matchOf),
       backends: (backendRefs ?? []).map((ref) => backendOf(ref, meta.namespace)),
-      redirects: hasFilter(given, 'RequestRedirect'),
-      hasExtension: hasFilter(given, 'ExtensionRef'),
-      rewrite: rewriteOf(given),
+      redirects: hasFilter(own, 'RequestRedirect'),
+      hasExtension: hasFilter(own, 'ExtensionRef'),
+      rewrite: rewriteOf(own),
     }),
   )
   return {

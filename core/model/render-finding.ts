@@ -195,12 +195,12 @@ export const renderFinding = (finding: Finding): Sentence => {
     case 'EntryTooLarge':
       return finding.effect === 'skipped'
         ? say(
-            `The entry has ${finding.bytes} bytes, more than 60000, even without its tools.`,
+            `The entry has ${finding.bytes} bytes, more than 60000, even without what it can spare.`,
             'Shorten what it is made of; many headers or a very long image name, perhaps.',
           )
         : say(
             `The entry has ${finding.bytes} bytes, more than 60000; left out: ${finding.dropped.join(', ')}.`,
-            'Shorten the annotations tools and tool-definitions.',
+            'Shorten the annotations tools and tool-definitions, or lead fewer routes to the server.',
           )
     case 'ReferenceUnreadable':
       return say(

@@ -1,7 +1,12 @@
 import type { RouteDetail } from './finding.ts'
 
 /** The words of what was found on the way from a route to its URL: what is so, and what to do. */
-export const renderRouteFinding = ({ code, at, detail = '' }: RouteDetail): readonly [message: string, fix: string] => {
+export const renderRouteFinding = ({
+  code,
+  at,
+  detail = '',
+  other = '',
+}: RouteDetail): readonly [message: string, fix: string] => {
   const reason = detail === '' ? '' : ` (${detail})`
   switch (code) {
     case 'RouteTerminating':
@@ -92,11 +97,11 @@ export const renderRouteFinding = ({ code, at, detail = '' }: RouteDetail): read
       ]
     case 'HostnameNotMatched':
       return [
-        `No hostname of the route fits ${detail === '' ? 'the' : `${detail}, the hostname of`} ${at}.`,
+        `No hostname of the route fits ${detail}, the hostname of the ${at}.`,
         'Correct spec.hostnames of the route or the hostname of the listener.',
       ]
     case 'InvalidHostname':
-      return [`"${detail}" is no hostname.`, 'Use a DNS name; an address is not one.']
+      return [`"${detail}" in ${at} is no hostname.`, 'Use a DNS name; an address is not one.']
     case 'WildcardHostname':
       return [
         `The only hostname is ${detail}, and no address of ${at} is inside it.`,
@@ -109,13 +114,11 @@ export const renderRouteFinding = ({ code, at, detail = '' }: RouteDetail): read
       ]
     case 'HostNotPublic':
       return [`${detail} at the ${at} cannot be reached by readers of the registry.`, 'Use a public hostname.']
-    case 'HostShadowedByListener': {
-      const [host, taker] = detail.split(', ')
+    case 'HostShadowedByListener':
       return [
-        `Requests for ${host} do not reach the ${at}: another listener on that port is for ${taker || 'any host'}.`,
+        `Requests for ${detail} do not reach the ${at}: another listener on that port is for ${other}.`,
         'Attach the route to that listener too, or choose another hostname.',
       ]
-    }
     case 'RuleRedirects':
       return [`${at} only redirects.`, 'Nothing, if another rule leads to the server.']
     case 'NoBackendRefs':
@@ -144,13 +147,13 @@ export const renderRouteFinding = ({ code, at, detail = '' }: RouteDetail): read
       ]
     case 'BackendExternalName':
       return [`${at} refers to ${detail}, an ExternalName Service.`, 'Refer to the Service of the MCP server.']
-    case 'BackendPortNotFound': {
-      const [name, port] = detail.split(', ')
+    case 'BackendPortNotFound':
       return [
-        `${at} refers to ${name}, which does not have ${port === 'no port' ? 'a port that the route names' : `port ${port}`}.`,
+        other === ''
+          ? `${at} refers to ${detail} without a port.`
+          : `${at} refers to port ${other} of ${detail}, which does not have it.`,
         'Use the port of the Service: 8080 for a proxy, 4483 for a VirtualMCPServer, unless it was changed.',
       ]
-    }
     case 'NoMcpBackend':
       return [
         `${at} leads to ${detail}, which belongs to no MCP resource.`,
@@ -196,10 +199,8 @@ export const renderRouteFinding = ({ code, at, detail = '' }: RouteDetail): read
       ]
     case 'ShadowedByRule':
       return [`${at} (${detail}) is answered by another rule of the route.`, 'Give it a path of its own.']
-    case 'ShadowedByRoute': {
-      const [url, route] = detail.split(', ')
-      return [`${url} is answered by ${route}.`, 'Give the route a host or path of its own.']
-    }
+    case 'ShadowedByRoute':
+      return [`${detail} is answered by ${other}.`, 'Give the route a host or path of its own.']
     case 'TlsOnAddressHost':
       return [
         `${at} is https on a bare address, for which there is hardly a valid certificate.`,
@@ -247,7 +248,7 @@ export const renderRouteFinding = ({ code, at, detail = '' }: RouteDetail): read
             'Correct registry-path, or remove it.',
           ]
         : [
-            `The path of the transport cannot be reached through ${at} (${detail}); the matched path is used.`,
+            `${other}, the path of the transport, cannot be reached through ${at}; the matched path ${detail} is used.`,
             'Match the path of the transport, or rewrite the prefix to /.',
           ]
     case 'SseEndpointPrefixMismatch':
@@ -260,13 +261,11 @@ export const renderRouteFinding = ({ code, at, detail = '' }: RouteDetail): read
         `${at} leads to ${detail}, of which no listeners are known; https on port 443 was assumed.`,
         'Put the Gateway into the manifests, or read a live dump with --as cluster.',
       ]
-    case 'ServiceAssumed': {
-      const [service, resource] = detail.split(', ')
+    case 'ServiceAssumed':
       return [
-        `${service} is not among the manifests; by its name it was taken for that of ${resource}.`,
+        `${detail} is not among the manifests; by its name it was taken for that of ${other}.`,
         'Nothing for manifests that were never applied; read a live dump with --as cluster.',
       ]
-    }
     default:
       return code satisfies never
   }

@@ -37,7 +37,7 @@ export const ROUTE_CODES = {
   BackendKindUnsupported: ['invalid', 'skipped'],
   BackendRefNotPermitted: ['denied', 'skipped'],
   BackendNotFound: ['notFound', 'skipped'],
-  BackendUnreadable: ['pending', 'skipped'],
+  BackendUnreadable: ['invalid', 'skipped'],
   BackendExternalName: ['invalid', 'skipped'],
   BackendPortNotFound: ['invalid', 'skipped'],
   NoMcpBackend: ['info', 'skipped'],

@@ -1,38 +1,56 @@
-import { decisiveOf } from '../../core/discover/route/diagnostic.ts'
+import { decisiveOf, STAGES } from '../../core/discover/route/diagnostic.ts'
 import type { RouteWalk } from '../../core/discover/route/walk.ts'
+import { withoutOutshone } from '../../core/model/outshone.ts'
 
-const row = (step: string, text: string): string => `  ${step.padEnd(9)} ${text}`
+const rows = (step: string, texts: readonly string[]): readonly string[] =>
+  [...new Set(texts)].map((text) => `  ${step.padEnd(9)} ${text}`)
+
+/** The URLs that a route gives, without http where https leads to the same place. */
+export const urlsOf = ({ endpoints }: RouteWalk): readonly string[] => [
+  ...new Set(withoutOutshone(endpoints, (endpoint) => endpoint).map(({ url }) => url)),
+]
 
 /** The way from a route to its URLs, step by step, and where it stopped. */
-export const walkLines = ({
-  route,
-  attachments,
-  hosts,
-  targets,
-  endpoints,
-  obstacles,
-}: RouteWalk): readonly string[] => {
-  const parents = new Set(
-    attachments.map(({ parent }) => `${parent.owner.kind} ${parent.owner.meta.namespace}/${parent.owner.meta.name}`),
-  )
-  const listeners = attachments.map(
-    ({ parent, listener }) =>
-      `${listener.name} of ${parent.owner.kind} ${parent.owner.meta.namespace}/${parent.owner.meta.name} (${listener.protocol}, port ${listener.port})`,
-  )
-  const backends = targets.map(({ rule, backend }) => `Service ${backend.service} (rules[${rule}])`)
-  const owners = targets.map(
-    ({ backend: { resource } }) => `${resource.kind}/${resource.meta.namespace}/${resource.meta.name}`,
-  )
+export const walkLines = (walk: RouteWalk): readonly string[] => {
+  const { route, attachments, hosts, targets, endpoints, obstacles } = walk
   const stop = endpoints.length > 0 ? undefined : decisiveOf(obstacles, hosts.length > 0)
+  const stopRow = stop === undefined ? [] : rows('stopped', [`at the ${stop.stage}: ${stop.finding.code}`])
+  const isOnTheWayToHost = stop !== undefined && STAGES.indexOf(stop.stage) < STAGES.indexOf('rule')
   return [
-    row('route', `HTTPRoute/${route.meta.namespace}/${route.meta.name}`),
-    ...[...parents].map((parent) => row('parent', parent)),
-    ...[...new Set(listeners)].map((listener) => row('listener', listener)),
-    ...[...new Set(hosts.map(({ host }) => host))].map((host) => row('host', host)),
-    ...targets.flatMap(({ rule, paths }) => paths.map((path) => row('path', `${path} (rules[${rule}])`))),
-    ...[...new Set(backends)].map((backend) => row('backend', backend)),
-    ...[...new Set(owners)].map((owner) => row('owner', owner)),
-    ...[...new Set(endpoints.map(({ url }) => url))].map((url) => row('url', url)),
-    ...(stop === undefined ? [] : [row('stopped', `at the ${stop.stage}`)]),
+    ...rows('route', [`HTTPRoute/${route.meta.namespace}/${route.meta.name}`]),
+    ...rows(
+      'parent',
+      route.parentRefs.map(({ kind, namespace, name, sectionName, port }) =>
+        [`${kind} ${namespace}/${name}`, sectionName && `section ${sectionName}`, port && `port ${port}`]
+          .filter(Boolean)
+          .join(', '),
+      ),
+    ),
+    ...rows(
+      'listener',
+      attachments.map(
+        ({ parent: { owner }, listener }) =>
+          `${listener.name} of ${owner.kind} ${owner.meta.namespace}/${owner.meta.name} (${listener.protocol}, port ${listener.port})`,
+      ),
+    ),
+    ...rows(
+      'host',
+      hosts.map(({ host }) => host),
+    ),
+    ...(isOnTheWayToHost ? stopRow : []),
+    ...rows(
+      'path',
+      targets.flatMap(({ rule, paths }) => paths.map(({ path }) => `${path} (rules[${rule}])`)),
+    ),
+    ...rows(
+      'backend',
+      targets.map(({ rule, backend }) => `Service ${backend.service} (rules[${rule}])`),
+    ),
+    ...rows(
+      'owner',
+      targets.map(({ backend: { resource } }) => `${resource.kind}/${resource.meta.namespace}/${resource.meta.name}`),
+    ),
+    ...rows('url', urlsOf(walk)),
+    ...(isOnTheWayToHost ? [] : stopRow),
   ]
 }

@@ -5,7 +5,7 @@ import { MCP_KINDS, type McpKind, type Subject, subjectKey } from '../../core/mo
 import type { McpResource } from '../../core/model/snapshot.ts'
 import type { Compilation } from '../compile.ts'
 import { nearest } from '../nearest.ts'
-import { walkLines } from './explain-route.ts'
+import { urlsOf, walkLines } from './explain-route.ts'
 import { byWeight, findingLines, subjectName } from './render-compilation.ts'
 import { UsageError } from './world.ts'
 
@@ -83,7 +83,7 @@ const explainRoute = (subject: Subject, { walks }: Compilation): readonly string
       each.walk.route.meta.name === subject.name,
   )?.walk
   if (walk === undefined) return ['gives no URL']
-  const count = new Set(walk.endpoints.map(({ url }) => url)).size
+  const count = urlsOf(walk).length
   return [count === 0 ? 'gives no URL' : `gives ${count} URL${count === 1 ? '' : 's'}`, ...walkLines(walk)]
 }
 

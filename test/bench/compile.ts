@@ -77,7 +77,7 @@ const compileOnce = (snapshot: Snapshot): number => {
     {
       registry: 'default',
       hasClaims: false,
-      sources: [{ name: 'cluster', hasClaims: false, observedAt: 0, candidates }],
+      sources: [{ name: 'cluster', hasClaims: false, observedAt: 0, isFresh: true, candidates }],
       pendingGrace: 0,
       ...publish,
     },
@@ -112,6 +112,7 @@ const withRoutes = (count: number): Snapshot => {
     type,
     status: 'True',
     reason: type,
+    message: '',
     observedGeneration: 1,
   }))
   const resources = bare.resources.map((resource, index) => ({
@@ -177,6 +178,8 @@ const withRoutes = (count: number): Snapshot => {
       port: 8080,
       weight: 1,
       redirects: false,
+      hasExtension: false,
+      rewrite: { kind: 'none' as const },
     }
     return {
       ...{

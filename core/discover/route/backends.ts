@@ -1,26 +1,48 @@
-import type { BackendRef, HttpRoute, OwnerRef, RouteRule, Service } from '../../model/gateway.ts'
+import {
+  type BackendRef,
+  GATEWAY_GROUP,
+  type HttpRoute,
+  type OwnerRef,
+  type Rewrite,
+  type RouteRule,
+  type Service,
+} from '../../model/gateway.ts'
 import { printable } from '../../model/printable.ts'
 import { MCP_KINDS, TOOLHIVE_GROUP } from '../../model/resource.ts'
 import type { McpResource } from '../../model/snapshot.ts'
 import { meansNo } from '../opt-in.ts'
 import { notSelected } from '../scope.ts'
+import { conditionOf } from './condition.ts'
 import { obstacle, type Step, stopped, warning } from './diagnostic.ts'
-import { type Landscape, resourceKey } from './landscape.ts'
-import { conditionOf } from './parents.ts'
+import { grantKey, type Landscape, resourceKey } from './landscape.ts'
 
 /** The MCP resource that a rule leads to, and through which Service. */
-export type Backend = { readonly resource: McpResource; readonly service: string; readonly weight: number }
+export type Backend = {
+  readonly resource: McpResource
+  readonly service: string
+  readonly weight: number
+  readonly rewrite: Rewrite
+  readonly hasExtension: boolean
+}
+
+/** What the Gateways that carry the route say about its references. */
+const isResolved = ({ status }: HttpRoute): boolean =>
+  (status ?? []).some(
+    ({ ref, conditions }) =>
+      ref.group === GATEWAY_GROUP &&
+      conditionOf(conditions, 'Accepted')?.status === 'True' &&
+      conditionOf(conditions, 'ResolvedRefs')?.status === 'True',
+  )
 
 const isPermitted = (route: HttpRoute, ref: BackendRef, landscape: Landscape): boolean => {
   if (ref.namespace === route.meta.namespace) return true
   // Where grants may not be read, the controller's word counts: it has read them.
-  if (landscape.isDenied('ReferenceGrant'))
-    return (route.status ?? []).some(({ conditions }) => conditionOf(conditions, 'ResolvedRefs')?.status === 'True')
-  return (landscape.grants.get(ref.namespace) ?? []).some(
+  if (landscape.isDenied('ReferenceGrant')) return isResolved(route)
+  return (landscape.grants.get(grantKey(ref.namespace, route.meta.namespace)) ?? []).some(
     ({ from, to }) =>
       from.some(
         ({ group, kind, namespace }) =>
-          group === 'gateway.networking.k8s.io' && kind === 'HTTPRoute' && namespace === route.meta.namespace,
+          group === GATEWAY_GROUP && kind === 'HTTPRoute' && namespace === route.meta.namespace,
       ) &&
       to.some(
         ({ group, kind, name }) => group === '' && kind === 'Service' && (name === undefined || name === ref.name),
@@ -65,7 +87,15 @@ const found = (resource: McpResource, ref: BackendRef, at: string, landscape: La
   if (meansNo(resource.meta.annotations.get('registry-export')))
     return stopped(obstacle('backend', 'McpResourceOptedOut', at, name))
   return {
-    found: [{ resource, service: `${ref.namespace}/${ref.name}`, weight: ref.weight }],
+    found: [
+      {
+        resource,
+        service: `${ref.namespace}/${ref.name}`,
+        weight: ref.weight,
+        rewrite: ref.rewrite,
+        hasExtension: ref.hasExtension,
+      },
+    ],
     obstacles: [],
     warnings: [],
   }
@@ -88,12 +118,14 @@ const follow = (route: HttpRoute, ref: BackendRef, at: string, landscape: Landsc
     const step = found(guess, ref, at, landscape)
     return {
       ...step,
-      warnings: [warning('ServiceAssumed', at, `${name}, ${guess.kind} ${guess.meta.namespace}/${guess.meta.name}`)],
+      warnings: [warning('ServiceAssumed', at, name, `${guess.kind} ${guess.meta.namespace}/${guess.meta.name}`)],
     }
   }
   if (service.type === 'ExternalName') return stopped(obstacle('backend', 'BackendExternalName', at, name))
   if (ref.port === undefined || !service.ports.includes(ref.port))
-    return stopped(obstacle('backend', 'BackendPortNotFound', at, `${name}, ${ref.port ?? 'no port'}`))
+    return stopped(
+      obstacle('backend', 'BackendPortNotFound', at, name, ref.port === undefined ? undefined : String(ref.port)),
+    )
   const owner = ownerOf(service, landscape)
   if (owner === 'unreadable') return stopped(obstacle('backend', 'BackendUnreadable', at, name))
   if (owner === 'none') return stopped(obstacle('backend', 'NoMcpBackend', at, name))
@@ -124,7 +156,7 @@ export const findBackend = (route: HttpRoute, rule: RouteRule, at: string, lands
       )
     if (steps.some((step, index) => step.found.length === 0 && rule.backends[index]?.weight !== 0))
       warnings.push(warning('MixedBackends', at))
-    if (rule.hasExtension) warnings.push(warning('ExtensionFilter', at))
+    if (rule.hasExtension || heaviest.hasExtension) warnings.push(warning('ExtensionFilter', at))
   }
   return {
     found: heaviest === undefined ? [] : [heaviest],

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../model/canonical-json.ts'
 import { type Finding, type FindingDetail, findingOf } from '../../model/finding.ts'
 import type { HttpRoute } from '../../model/gateway.ts'
+import { withoutOutshone } from '../../model/outshone.ts'
 import type { Subject } from '../../model/resource.ts'
 import type { Snapshot } from '../../model/snapshot.ts'
 import { rangeOfHost } from '../endpoint.ts'
@@ -34,7 +35,7 @@ const settleUrls = (walks: readonly RouteWalk[]): readonly RouteWalk[] => {
     const lost = walk.endpoints.filter(isTaken)
     if (lost.length === 0) return walk
     const stops = lost.map(({ url }) =>
-      obstacle('match', 'ShadowedByRoute', url, `${url}, HTTPRoute ${holders.get(url)?.endpoint.route}`),
+      obstacle('match', 'ShadowedByRoute', url, url, `HTTPRoute ${holders.get(url)?.endpoint.route}`),
     )
     return {
       ...walk,
@@ -45,13 +46,9 @@ const settleUrls = (walks: readonly RouteWalk[]): readonly RouteWalk[] => {
 }
 
 /** What a reader of the registry should know of the URLs that a route gives. */
-const remarksOn = ({ endpoints }: RouteWalk, landscape: Landscape): readonly FindingDetail[] => {
-  const secure = new Set(
-    endpoints.filter(({ scheme }) => scheme === 'https').map(({ host, path }) => `${host} ${path}`),
-  )
-  return endpoints
-    .filter(({ scheme, host, path }) => scheme === 'https' || !secure.has(`${host} ${path}`))
-    .flatMap(({ url, scheme, host, hostSource, gateway, listenerPort }): readonly FindingDetail[] => {
+const remarksOn = ({ endpoints }: RouteWalk, landscape: Landscape): readonly FindingDetail[] =>
+  withoutOutshone(endpoints, (endpoint) => endpoint).flatMap(
+    ({ url, scheme, host, hostSource, gateway, listenerPort }): readonly FindingDetail[] => {
       const certificates = landscape.gateways.get(gateway)?.clientCertificates
       const isClosed =
         scheme === 'https' && (certificates?.ports.get(listenerPort) ?? certificates?.everywhere ?? false)
@@ -61,8 +58,8 @@ const remarksOn = ({ endpoints }: RouteWalk, landscape: Landscape): readonly Fin
         ...(rangeOfHost(host) === 'private' ? [{ code: 'PrivateAddress', url } as const] : []),
         ...(isClosed ? [warning('ClientCertificateRequired', `Gateway ${gateway}`)] : []),
       ]
-    })
-}
+    },
+  )
 
 /** A code about a route keeps it out only where nothing else let it in. */
 const findingsOf = (walk: RouteWalk, subject: Subject, landscape: Landscape): readonly Finding[] => {

@@ -2,23 +2,30 @@ import { GATEWAY_GROUP, type Gateway, type ListenerSet, type ParentRef } from '.
 import { printable } from '../../model/printable.ts'
 import { obstacle, type Step, stopped, warning } from './diagnostic.ts'
 import type { Landscape } from './landscape.ts'
+import { hasGateway } from './listener-set.ts'
 
 /** A parent of a route: the Gateway behind it, and whose listeners the route may attach to. */
 export type Parent = {
   readonly ref: ParentRef
   readonly gateway: Gateway
   readonly owner: Gateway | ListenerSet
+  /** The listeners of its Gateway are a guess, which was said already. */
   readonly isAssumed: boolean
 }
 
-const refName = ({ kind, namespace, name }: ParentRef): string => printable(`${kind} ${namespace}/${name}`, 200)
+type Place = { readonly kind: string; readonly namespace: string; readonly name: string }
+export const placeName = ({ kind, namespace, name }: Place): string => printable(`${kind} ${namespace}/${name}`, 200)
 
 /** A Gateway that files do not have, or have without listeners: https on 443, open to everyone. */
-const assumedGateway = (ref: ParentRef, known: Gateway | undefined): Gateway => ({
+const assumedGateway = (
+  { namespace, name }: Place,
+  sectionName: string | undefined,
+  known: Gateway | undefined,
+): Gateway => ({
   kind: 'Gateway',
   meta: {
-    namespace: ref.namespace,
-    name: ref.name,
+    namespace,
+    name,
     uid: undefined,
     createdAt: undefined,
     terminating: false,
@@ -36,9 +43,9 @@ const assumedGateway = (ref: ParentRef, known: Gateway | undefined): Gateway => 
   ...known,
   listeners: [
     {
-      name: ref.sectionName ?? 'https',
+      name: sectionName ?? 'https',
       hostname: '',
-      port: ref.port ?? 443,
+      port: 443,
       protocol: 'HTTPS',
       tlsMode: 'Terminate',
       kinds: [],
@@ -47,41 +54,41 @@ const assumedGateway = (ref: ParentRef, known: Gateway | undefined): Gateway => 
   ],
 })
 
+const findGateway = (
+  place: Place,
+  sectionName: string | undefined,
+  at: string,
+  landscape: Landscape,
+): Step<{ readonly gateway: Gateway; readonly isAssumed: boolean }> => {
+  const gateway = landscape.gateways.get(`${place.namespace}/${place.name}`)
+  if (gateway === undefined && landscape.isUnreadable('Gateway', place.namespace, place.name))
+    return stopped(obstacle('parent', 'ParentUnreadable', at, placeName(place)))
+  if (landscape.readAs === 'manifests' && (gateway === undefined || gateway.listeners.length === 0)) {
+    const assumed = assumedGateway(place, sectionName, gateway)
+    return {
+      found: [{ gateway: assumed, isAssumed: true }],
+      obstacles: [],
+      warnings: [warning('GatewayAssumed', at, placeName(place))],
+    }
+  }
+  if (gateway === undefined) return stopped(obstacle('parent', 'GatewayNotFound', at, placeName(place)))
+  return { found: [{ gateway, isAssumed: false }], obstacles: [], warnings: [] }
+}
+
 /** The Gateway or ListenerSet that a route names. */
 export const findParent = (ref: ParentRef, at: string, landscape: Landscape): Step<Parent> => {
   const isOurs = ref.group === GATEWAY_GROUP && (ref.kind === 'Gateway' || ref.kind === 'ListenerSet')
-  if (!isOurs) return stopped(obstacle('parent', 'ParentKindUnsupported', at, refName(ref)))
-  const key = `${ref.namespace}/${ref.name}`
+  if (!isOurs) return stopped(obstacle('parent', 'ParentKindUnsupported', at, placeName(ref)))
   if (ref.kind === 'Gateway') {
-    const gateway = landscape.gateways.get(key)
-    if (gateway === undefined && landscape.isUnreadable('Gateway', ref.namespace, ref.name))
-      return stopped(obstacle('parent', 'ParentUnreadable', at, refName(ref)))
-    if (landscape.readAs === 'manifests' && (gateway === undefined || gateway.listeners.length === 0)) {
-      const assumed = assumedGateway(ref, gateway)
-      return {
-        found: [{ ref, gateway: assumed, owner: assumed, isAssumed: true }],
-        obstacles: [],
-        warnings: [warning('GatewayAssumed', at, refName(ref))],
-      }
-    }
-    if (gateway === undefined) return stopped(obstacle('parent', 'GatewayNotFound', at, refName(ref)))
-    return { found: [{ ref, gateway, owner: gateway, isAssumed: false }], obstacles: [], warnings: [] }
+    const step = findGateway(ref, ref.sectionName, at, landscape)
+    return { ...step, found: step.found.map(({ gateway, isAssumed }) => ({ ref, gateway, owner: gateway, isAssumed })) }
   }
-  const owner = landscape.listenerSets.get(key)
+  const owner = landscape.listenerSets.get(`${ref.namespace}/${ref.name}`)
   if (owner === undefined) {
     const isUnreadable = landscape.isUnreadable('ListenerSet', ref.namespace, ref.name)
-    return stopped(obstacle('parent', isUnreadable ? 'ParentUnreadable' : 'ListenerSetNotFound', at, refName(ref)))
+    return stopped(obstacle('parent', isUnreadable ? 'ParentUnreadable' : 'ListenerSetNotFound', at, placeName(ref)))
   }
-  const isGateway = owner.parent.group === GATEWAY_GROUP && owner.parent.kind === 'Gateway'
-  const gateway = isGateway ? landscape.gateways.get(`${owner.parent.namespace}/${owner.parent.name}`) : undefined
-  if (gateway === undefined)
-    return stopped(
-      obstacle(
-        'parent',
-        'GatewayNotFound',
-        at,
-        printable(`${owner.parent.kind} ${owner.parent.namespace}/${owner.parent.name}`, 200),
-      ),
-    )
-  return { found: [{ ref, gateway, owner, isAssumed: false }], obstacles: [], warnings: [] }
+  if (!hasGateway(owner)) return stopped(obstacle('parent', 'GatewayNotFound', at, placeName(owner.parent)))
+  const step = findGateway(owner.parent, undefined, at, landscape)
+  return { ...step, found: step.found.map(({ gateway, isAssumed }) => ({ ref, gateway, owner, isAssumed })) }
 }

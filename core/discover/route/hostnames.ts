@@ -1,12 +1,19 @@
 import { printable } from '../../model/printable.ts'
-import { type Obstacle, obstacle, type Step } from './diagnostic.ts'
+import { type Obstacle, obstacle, type Step, stopped } from './diagnostic.ts'
 
 // A pattern is a precise name, `*.` and a suffix, or empty for any host.
 
 const HOSTNAME = /^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-/** The API's own pattern lets IPv4 addresses pass; they are never valid here. */
-const isHostname = (text: string): boolean => text.length <= 253 && HOSTNAME.test(text) && !/^[\d.]+$/.test(text)
+/** Would a client take this name for what it is? `0x7f.1` is an address to it, and a broken `xn--` nothing at all. */
+export const isPlainName = (name: string): boolean => {
+  // Only a last label that begins with a digit, or an encoded one, is not what it seems.
+  if (!/(^|\.)\d[^.]*$|(^|\.)xn--/.test(name)) return true
+  return !/^[\d.]+$/.test(name) && URL.parse(`http://${name}/`)?.hostname === name
+}
+
+const isHostname = (text: string): boolean =>
+  text.length <= 253 && HOSTNAME.test(text) && isPlainName(text.replace(/^\*\./, ''))
 
 export const isWildcard = (pattern: string): boolean => pattern.startsWith('*.')
 
@@ -32,12 +39,14 @@ export type CommonHost = { readonly own: string; readonly common: string }
 
 /** What the hostname of a listener and those of a route have in common; no hostname means any. */
 export const intersectHosts = (listenerHost: string, routeHosts: readonly string[], at: string): Step<CommonHost> => {
+  if (listenerHost !== '' && !isHostname(listenerHost))
+    return stopped(obstacle('listener', 'InvalidHostname', at, printable(listenerHost)))
   const obstacles: Obstacle[] = []
   const found: CommonHost[] = []
   const own = routeHosts.length === 0 ? [''] : [...new Set(routeHosts.map((host) => host.toLowerCase()))]
   const valid = own.filter((host) => {
     const isValid = host === '' ? routeHosts.length === 0 : isHostname(host)
-    if (!isValid) obstacles.push(obstacle('hostname', 'InvalidHostname', 'hostnames', printable(host)))
+    if (!isValid) obstacles.push(obstacle('listener', 'InvalidHostname', 'hostnames', printable(host)))
     return isValid
   })
   for (const host of valid) {
@@ -45,6 +54,6 @@ export const intersectHosts = (listenerHost: string, routeHosts: readonly string
     if (common !== undefined) found.push({ own: host, common })
   }
   if (found.length === 0 && valid.length > 0)
-    obstacles.push(obstacle('hostname', 'HostnameNotMatched', at, printable(listenerHost)))
+    obstacles.push(obstacle('listener', 'HostnameNotMatched', at, printable(listenerHost)))
   return { found, obstacles, warnings: [] }
 }

@@ -2,11 +2,11 @@ import type { Gateway, GatewayAddress } from '../../model/gateway.ts'
 import { compareText } from '../../model/order.ts'
 import { printable } from '../../model/printable.ts'
 import { isAddress, rangeOfHost } from '../endpoint.ts'
-import { obstacle, type Step, stopped, warning } from './diagnostic.ts'
-import { isWildcard, matchesHost, patternsOf } from './hostnames.ts'
+import { join, obstacle, type Step, stopped, warning } from './diagnostic.ts'
+import { isPlainName, isWildcard, matchesHost, patternsOf } from './hostnames.ts'
 import { type Landscape, nameOf } from './landscape.ts'
+import { hasGateway, whyNotAttached } from './listener-set.ts'
 import type { Attachment } from './listeners.ts'
-import { conditionOf } from './parents.ts'
 
 /** A host under which a listener is reached, and the route hostname that it comes from. */
 export type Host = {
@@ -25,10 +25,9 @@ const parseAddress = ({ type, value }: GatewayAddress): readonly Address[] => {
     return type === undefined || type === 'IPAddress'
       ? [{ family: text.includes(':') ? 'IPv6' : 'IPv4', value: text }]
       : []
-  const isName = type === undefined || type === 'Hostname'
-  return isName && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(text) && !/^[\d.]+$/.test(text)
-    ? [{ family: 'hostname', value: text }]
-    : []
+  const isName =
+    (type === undefined || type === 'Hostname') && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(text) && isPlainName(text)
+  return isName ? [{ family: 'hostname', value: text }] : []
 }
 
 const isReachable = ({ value }: Address): boolean => {
@@ -77,7 +76,7 @@ export const indexSiblings = (landscape: Landscape): Siblings => {
   const key = (gateway: string, port: number, protocol: string): string => `${gateway} ${port} ${protocol}`
   for (const [name, gateway] of landscape.gateways) {
     const sets = (landscape.setsOf.get(name) ?? []).filter(
-      ({ conditions }) => conditionOf(conditions, 'Accepted')?.status === 'True',
+      (set) => hasGateway(set) && whyNotAttached(set, gateway, landscape) === undefined,
     )
     for (const { hostname, port, protocol } of [gateway, ...sets].flatMap(({ listeners }) => listeners)) {
       const place = key(name, port, protocol)
@@ -88,34 +87,32 @@ export const indexSiblings = (landscape: Landscape): Siblings => {
 }
 
 /** The most specific listener on a port takes all traffic for a host; there is no second choice. */
-const shadowOf = ({ attachment, host }: Host, siblings: Siblings): string | undefined => {
+const takerOf = ({ attachment, host }: Host, siblings: Siblings): string | undefined => {
   const { parent, listener } = attachment
   const hostnames = siblings(parent.gateway, listener.port, listener.protocol)
   const taker = patternsOf(host).find((pattern) => pattern === listener.hostname || hostnames.has(pattern))
-  return taker === undefined || taker === listener.hostname ? undefined : taker
+  return taker === listener.hostname ? undefined : taker
+}
+
+const reach = (host: Host, siblings: Siblings, at: string): Step<Host> => {
+  const taker = takerOf(host, siblings)
+  if (taker !== undefined) return stopped(obstacle('host', 'HostShadowedByListener', at, host.host, taker))
+  const range = rangeOfHost(host.host)
+  if (range !== undefined && range !== 'private') return stopped(obstacle('host', 'HostNotPublic', at, host.host))
+  return { found: [host], obstacles: [], warnings: [] }
 }
 
 /** Under which hosts a client reaches what is attached to a listener. */
 export const findHosts = (attachment: Attachment, siblings: Siblings, landscape: Landscape): Step<Host> => {
   const { gateway, owner } = attachment.parent
   const at = `listener ${printable(attachment.listener.name)} of ${owner.kind} ${nameOf(owner)}`
-  const steps = attachment.hosts.map(({ own, common }) => hostsOf(attachment, own, common, landscape))
-  const hosts: Host[] = []
-  const obstacles = steps.flatMap((step) => step.obstacles)
-  for (const host of steps.flatMap(({ found }) => found)) {
-    const taker = shadowOf(host, siblings)
-    const range = rangeOfHost(host.host)
-    if (taker !== undefined) obstacles.push(obstacle('host', 'HostShadowedByListener', at, `${host.host}, ${taker}`))
-    else if (range !== undefined && range !== 'private')
-      obstacles.push(obstacle('host', 'HostNotPublic', at, host.host))
-    else hosts.push(host)
-  }
+  const steps = attachment.hosts.map(({ own, common }): Step<Host> => {
+    const named = hostsOf(attachment, own, common, landscape)
+    return join([{ ...named, found: [] }, ...named.found.map((host) => reach(host, siblings, at))])
+  })
+  const { found, obstacles } = join(steps)
   const addresses = gateway.addresses.flatMap(parseAddress)
   const isInside =
-    hosts.length > 0 && addresses.length > 0 && addresses.every(({ value }) => rangeOfHost(value) === 'clusterInternal')
-  return {
-    found: hosts,
-    obstacles,
-    warnings: isInside ? [warning('ClusterLocalGateway', `Gateway ${nameOf(gateway)}`)] : [],
-  }
+    found.length > 0 && addresses.length > 0 && addresses.every(({ value }) => rangeOfHost(value) === 'clusterInternal')
+  return { found, obstacles, warnings: isInside ? [warning('ClusterLocalGateway', `Gateway ${nameOf(gateway)}`)] : [] }
 }

@@ -17,6 +17,7 @@ export type Landscape = {
   /** The ListenerSets that name a Gateway as their parent. */
   readonly setsOf: ReadonlyMap<string, readonly ListenerSet[]>
   readonly services: ReadonlyMap<string, Service>
+  /** The grants of one namespace to another, by both. */
   readonly grants: ReadonlyMap<string, readonly ReferenceGrant[]>
   readonly namespaceLabels: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly resources: ReadonlyMap<string, McpResource>
@@ -31,6 +32,21 @@ export const resourceKey = (kind: string, namespace: string, name: string): stri
 const byName = <T extends Named>(objects: readonly T[]): ReadonlyMap<string, T> =>
   new Map(objects.map((object) => [nameOf(object), object]))
 
+export const grantKey = (to: string, from: string): string => `${to} ${from}`
+
+const indexGrants = (grants: readonly ReferenceGrant[]): ReadonlyMap<string, readonly ReferenceGrant[]> => {
+  const index = new Map<string, ReferenceGrant[]>()
+  for (const grant of grants) {
+    for (const namespace of new Set(grant.from.map((each) => each.namespace))) {
+      const key = grantKey(grant.meta.namespace, namespace)
+      const known = index.get(key)
+      if (known === undefined) index.set(key, [grant])
+      else known.push(grant)
+    }
+  }
+  return index
+}
+
 export const surveyOf = (snapshot: Snapshot, options: DiscoveryOptions): Landscape => ({
   readAs: snapshot.readAs,
   scope: snapshot.scope,
@@ -44,7 +60,7 @@ export const surveyOf = (snapshot: Snapshot, options: DiscoveryOptions): Landsca
   listenerSets: byName(snapshot.listenerSets),
   setsOf: Map.groupBy(snapshot.listenerSets, ({ parent }) => `${parent.namespace}/${parent.name}`),
   services: byName(snapshot.services),
-  grants: Map.groupBy(snapshot.referenceGrants, ({ meta }) => meta.namespace),
+  grants: indexGrants(snapshot.referenceGrants),
   namespaceLabels: new Map(snapshot.namespaces.map(({ meta }) => [meta.name, meta.labels])),
   resources: new Map(
     snapshot.resources.map((resource) => [

@@ -7,12 +7,12 @@ import {
 } from '../../model/gateway.ts'
 import { printable } from '../../model/printable.ts'
 import type { RouteCode } from '../../model/route-codes.ts'
+import { conditionOf } from './condition.ts'
 import { join, obstacle, type Step, stopped, warning } from './diagnostic.ts'
 import type { Parent } from './find-parent.ts'
-import { intersectHosts } from './hostnames.ts'
+import { type CommonHost, intersectHosts } from './hostnames.ts'
 import { type Landscape, nameOf } from './landscape.ts'
 import { admitsNamespace } from './namespace-policy.ts'
-import { conditionOf } from './parents.ts'
 
 export type Scheme = 'https' | 'http'
 
@@ -21,9 +21,11 @@ export type Attachment = {
   readonly parent: Parent
   readonly listener: Listener
   readonly scheme: Scheme
-  /** Each route hostname that the listener takes (empty: any), and what the two have in common. */
-  readonly hosts: readonly { readonly own: string; readonly common: string }[]
+  readonly hosts: readonly CommonHost[]
 }
+
+/** `pending` are listeners that would carry the route but for something that passes by itself. */
+export type ListenerStep = Step<Attachment> & { readonly pending: readonly Attachment[] }
 
 const isHttpRoute = ({ group, kind }: GroupKind): boolean => group === GATEWAY_GROUP && kind === 'HTTPRoute'
 
@@ -39,21 +41,20 @@ const takesHttpRoutes = ({ kinds }: Listener, status: ListenerStatus | undefined
   (kinds.length === 0 || kinds.some(isHttpRoute)) &&
   (status?.supportedKinds === undefined || status.supportedKinds.some(isHttpRoute))
 
-/** What the status of a listener says against it. */
+/** What the status of a listener says against it; a Gateway may say nothing, a ListenerSet must speak for each. */
 const healthOf = (
   { owner, gateway }: Parent,
   status: ListenerStatus | undefined,
 ): RouteCode | 'unknown' | undefined => {
-  if (status === undefined) {
-    if (owner.kind === 'ListenerSet') return 'ListenerNotAccepted'
-    const programmed = conditionOf(gateway.conditions, 'Programmed')?.status
-    return programmed === undefined || programmed === 'True' ? 'unknown' : 'ListenerNotProgrammed'
-  }
-  const is = (type: string): string | undefined => conditionOf(status.conditions, type)?.status
+  const is = (type: string): string | undefined => conditionOf(status?.conditions ?? [], type)?.status
   if (is('Conflicted') === 'True') return 'ListenerConflicted'
-  if (is('Accepted') !== undefined && is('Accepted') !== 'True') return 'ListenerNotAccepted'
-  if (is('Programmed') === undefined) return is('ResolvedRefs') === 'False' ? 'ListenerNotProgrammed' : undefined
-  return is('Programmed') === 'True' ? undefined : 'ListenerNotProgrammed'
+  if (is('Accepted') !== 'True' && (owner.kind === 'ListenerSet' || is('Accepted') !== undefined))
+    return 'ListenerNotAccepted'
+  if (is('Programmed') !== undefined) return is('Programmed') === 'True' ? undefined : 'ListenerNotProgrammed'
+  if (is('ResolvedRefs') === 'False') return 'ListenerNotProgrammed'
+  if (is('Accepted') !== undefined) return undefined
+  const programmed = conditionOf(gateway.conditions, 'Programmed')?.status
+  return programmed === undefined || programmed === 'True' ? 'unknown' : 'ListenerNotProgrammed'
 }
 
 const attachToListener = (
@@ -62,47 +63,50 @@ const attachToListener = (
   listener: Listener,
   isOnly: boolean,
   landscape: Landscape,
-): Step<Attachment> => {
+): ListenerStep => {
   const { owner } = parent
   const at = `listener ${printable(listener.name)} of ${owner.kind} ${nameOf(owner)}`
   const status = owner.listenerStatus.get(listener.name)
   const scheme = schemeOf(listener, status)
-  if (scheme === undefined)
-    return stopped(obstacle('listener', 'ListenerProtocolMismatch', at, printable(listener.protocol)))
-  if (!takesHttpRoutes(listener, status)) return stopped(obstacle('listener', 'RouteKindNotAllowed', at))
+  const never = (code: RouteCode, detail?: string): ListenerStep => ({
+    ...stopped(obstacle('listener', code, at, detail)),
+    pending: [],
+  })
+  if (scheme === undefined) return never('ListenerProtocolMismatch', printable(listener.protocol))
+  if (!takesHttpRoutes(listener, status)) return never('RouteKindNotAllowed')
   const admitted = admitsNamespace(listener.namespaces, route.meta.namespace, owner.meta.namespace, landscape)
-  if (admitted === 'no') return stopped(obstacle('listener', 'NamespaceNotAllowed', at, route.meta.namespace))
+  if (admitted === 'no') return never('NamespaceNotAllowed', route.meta.namespace)
+
+  const hosts = intersectHosts(listener.hostname, route.hostnames, at)
+  const attachments = hosts.found.length > 0 ? [{ parent, listener, scheme, hosts: hosts.found }] : []
+  const notYet = (code: RouteCode, detail?: string): ListenerStep => ({
+    ...stopped(obstacle('listener', code, at, detail)),
+    pending: attachments,
+  })
   // Where Namespaces may not be read at all, Accepted can only speak of the one listener that there is.
   if (admitted === 'unknown' && !(isOnly && landscape.isDenied('Namespace')))
-    return stopped(obstacle('listener', 'NamespaceUnknown', at, route.meta.namespace))
+    return notYet('NamespaceUnknown', route.meta.namespace)
   const isAssumed = !owner.hasStatus && landscape.readAs === 'manifests'
   const health = isAssumed ? undefined : healthOf(parent, status)
-  if (health !== undefined && health !== 'unknown') return stopped(obstacle('listener', health, at))
-  const hosts = intersectHosts(listener.hostname, route.hostnames, at)
-  return {
-    found: hosts.found.length > 0 ? [{ parent, listener, scheme, hosts: hosts.found }] : [],
-    obstacles: hosts.obstacles,
-    warnings: health === 'unknown' && !parent.isAssumed ? [warning('ListenerStatusUnknown', at)] : [],
-  }
+  if (health !== undefined && health !== 'unknown') return notYet(health)
+  const warnings = health === 'unknown' && !parent.isAssumed ? [warning('ListenerStatusUnknown', at)] : []
+  return { found: attachments, obstacles: hosts.obstacles, warnings, pending: [] }
 }
 
 /** Which listeners of a parent carry the route. */
-export const attachToListeners = (
-  route: HttpRoute,
-  parent: Parent,
-  at: string,
-  landscape: Landscape,
-): Step<Attachment> => {
+export const attachToListeners = (route: HttpRoute, parent: Parent, at: string, landscape: Landscape): ListenerStep => {
   const { sectionName, port } = parent.ref
+  const isGuess = parent.isAssumed && parent.owner.kind === 'Gateway'
   const relevant = parent.owner.listeners.filter(
     (listener) =>
-      (sectionName === undefined || listener.name === sectionName) && (port === undefined || listener.port === port),
+      isGuess ||
+      ((sectionName === undefined || listener.name === sectionName) && (port === undefined || listener.port === port)),
   )
   if (relevant.length === 0)
-    return stopped(obstacle('listener', 'ListenerNotMatched', at, `${parent.owner.kind} ${nameOf(parent.owner)}`))
-  const steps = relevant.map((listener): Step<Attachment> => {
-    const step = attachToListener(route, parent, listener, relevant.length === 1, landscape)
-    return { ...step, obstacles: step.obstacles.map((stop) => ({ ...stop, listener: listener.name })) }
-  })
-  return join(steps)
+    return {
+      ...stopped(obstacle('listener', 'ListenerNotMatched', at, `${parent.owner.kind} ${nameOf(parent.owner)}`)),
+      pending: [],
+    }
+  const steps = relevant.map((listener) => attachToListener(route, parent, listener, relevant.length === 1, landscape))
+  return { ...join(steps), pending: steps.flatMap(({ pending }) => pending) }
 }

@@ -1,14 +1,11 @@
-import type { Condition, HttpRoute, ParentRef, ParentStatus } from '../../model/gateway.ts'
-import { printable } from '../../model/printable.ts'
+import type { HttpRoute, ParentRef, ParentStatus } from '../../model/gateway.ts'
+import { conditionOf, saying } from './condition.ts'
 import { type Obstacle, obstacle, type Step, stopped, warning } from './diagnostic.ts'
 import { findParent, type Parent } from './find-parent.ts'
 import { type Landscape, nameOf } from './landscape.ts'
-import { admitsNamespace } from './namespace-policy.ts'
+import { whyNotAttached } from './listener-set.ts'
 
-export const conditionOf = (conditions: readonly Condition[], type: string): Condition | undefined =>
-  conditions.find((condition) => condition.type === type)
-
-const isSameRef = (a: ParentRef, b: ParentRef): boolean =>
+export const isSameRef = (a: ParentRef, b: ParentRef): boolean =>
   a.group === b.group &&
   a.kind === b.kind &&
   a.namespace === b.namespace &&
@@ -25,6 +22,10 @@ export const parentRefsOf = (route: HttpRoute, landscape: Landscape): readonly P
   return [...route.parentRefs, ...claimed.filter((ref) => !route.parentRefs.some((own) => isSameRef(own, ref)))]
 }
 
+/** `False` is an answer; anything else is none yet. */
+const refused = (stop: Obstacle, status: string | undefined): Obstacle =>
+  status === 'False' ? stop : { ...stop, class: 'pending' }
+
 const judge = (
   entries: readonly ParentStatus[],
   route: HttpRoute,
@@ -37,8 +38,7 @@ const judge = (
     const condition = entries
       .map(({ conditions }) => conditionOf(conditions, 'Accepted'))
       .find((each) => each !== undefined)
-    const refused: Obstacle = obstacle('parent', 'RouteNotAccepted', at, printable(condition?.reason ?? ''))
-    return stopped(condition?.status === 'False' ? refused : { ...refused, class: 'pending' })
+    return stopped(refused(obstacle('parent', 'RouteNotAccepted', at, saying(condition)), condition?.status))
   }
   const fresh = accepted.filter(({ conditions }) => {
     const observed = conditionOf(conditions, 'Accepted')?.observedGeneration ?? 0
@@ -64,56 +64,54 @@ const accept = (route: HttpRoute, { ref, gateway }: Parent, at: string, landscap
   const judged = judge(entries, route, at, landscape)
   const is = (type: string, status: string): boolean =>
     judged.found.some(({ conditions }) => conditionOf(conditions, type)?.status === status)
-  return {
-    ...judged,
-    warnings: [
-      ...judged.warnings,
-      ...(is('ResolvedRefs', 'False') ? [warning('RouteResolvedRefsFalse', at)] : []),
-      ...(is('PartiallyInvalid', 'True') ? [warning('RoutePartiallyInvalid', at)] : []),
-    ],
-  }
+  const warnings = [
+    ...judged.warnings,
+    ...(is('ResolvedRefs', 'False') ? [warning('RouteResolvedRefsFalse', at)] : []),
+    ...(is('PartiallyInvalid', 'True') ? [warning('RoutePartiallyInvalid', at)] : []),
+  ]
+  return { ...judged, warnings }
 }
 
 /** Is the Gateway (and the ListenerSet on it) in a state to carry traffic? */
-const isServing = ({ gateway, owner, isAssumed: isGuess }: Parent, landscape: Landscape): Step<never> => {
+const serve = ({ gateway, owner, isAssumed }: Parent, landscape: Landscape): Step<never> => {
   const at = `Gateway ${nameOf(gateway)}`
-  const isAssumed = !gateway.hasStatus && landscape.readAs === 'manifests'
+  const isTrusted = landscape.readAs === 'manifests'
   const accepted = conditionOf(gateway.conditions, 'Accepted')
-  if (accepted !== undefined && accepted.status !== 'True') {
-    const refused = obstacle('gateway', 'GatewayNotAccepted', at, printable(accepted.reason))
-    return stopped(accepted.status === 'False' ? refused : { ...refused, class: 'pending' })
+  // A Gateway that nobody has looked at yet has no status; the API server would say Unknown.
+  const isUnanswered = !gateway.hasStatus && !isTrusted
+  if (isUnanswered || (accepted !== undefined && accepted.status !== 'True')) {
+    return stopped(refused(obstacle('gateway', 'GatewayNotAccepted', at, saying(accepted)), accepted?.status))
   }
-  if (gateway.addresses.length === 0 && landscape.options.requireAddress && !isAssumed)
-    return stopped(obstacle('gateway', 'GatewayAddressPending', at))
-  if (owner.kind === 'ListenerSet') {
-    const place = `ListenerSet ${nameOf(owner)}`
-    if (admitsNamespace(gateway.allowedListeners, owner.meta.namespace, gateway.meta.namespace, landscape) !== 'yes')
-      return stopped(obstacle('gateway', 'ListenerSetNotAllowed', place, at))
-    const isAccepted =
-      conditionOf(owner.conditions, 'Accepted')?.status === 'True' ||
-      (!owner.hasStatus && landscape.readAs === 'manifests')
-    if (!isAccepted) return stopped(obstacle('gateway', 'ListenerSetNotAccepted', place))
-  }
+  const needsAddress = landscape.options.requireAddress && (gateway.hasStatus || !isTrusted)
+  if (gateway.addresses.length === 0 && needsAddress) return stopped(obstacle('gateway', 'GatewayAddressPending', at))
+  const detached = owner.kind === 'ListenerSet' ? whyNotAttached(owner, gateway, landscape) : undefined
+  if (detached !== undefined) return stopped(detached)
   const isUnprogrammed = conditionOf(gateway.conditions, 'Programmed')?.status === 'False'
-  return {
-    found: [],
-    obstacles: [],
-    warnings: [
-      ...(isUnprogrammed ? [warning('GatewayNotProgrammed', at)] : []),
-      ...(isAssumed && !isGuess ? [{ code: 'StatusAssumed', at } as const] : []),
-    ],
-  }
+  const guesses = [...(isAssumed ? [] : [gateway]), ...(owner.kind === 'ListenerSet' ? [owner] : [])].filter(
+    ({ hasStatus }) => !hasStatus,
+  )
+  const warnings = [
+    ...(isUnprogrammed ? [warning('GatewayNotProgrammed', at)] : []),
+    ...guesses.map((guess) => ({ code: 'StatusAssumed', at: `${guess.kind} ${nameOf(guess)}` }) as const),
+  ]
+  return { found: [], obstacles: [], warnings }
 }
 
-/** One parent of a route: found, accepting it, and serving; else the first thing in the way. */
-export const attachToParent = (route: HttpRoute, ref: ParentRef, at: string, landscape: Landscape): Step<Parent> => {
-  const { found, obstacles, warnings } = findParent(ref, at, landscape)
-  const [parent] = found
-  if (parent === undefined) return { found, obstacles, warnings }
-  const accepted = accept(route, parent, at, landscape)
-  if (accepted.obstacles.length > 0)
-    return { found: [], obstacles: accepted.obstacles, warnings: [...warnings, ...accepted.warnings] }
-  const serving = isServing(parent, landscape)
-  const all = [...warnings, ...accepted.warnings, ...serving.warnings]
-  return { found: serving.obstacles.length > 0 ? [] : [parent], obstacles: serving.obstacles, warnings: all }
+/** A parent as far as it is known, and what is in the way of attaching to it: the first thing only. */
+export type ParentAnswer = Step<Parent> & { readonly known: Parent | undefined }
+
+/** One parent of a route: found, accepting it, and serving. */
+export const attachToParent = (route: HttpRoute, ref: ParentRef, at: string, landscape: Landscape): ParentAnswer => {
+  const step = findParent(ref, at, landscape)
+  const [known] = step.found
+  if (known === undefined) return { ...step, known }
+  const accepted = accept(route, known, at, landscape)
+  const serving = accepted.obstacles.length > 0 ? stopped() : serve(known, landscape)
+  const obstacles = [...accepted.obstacles, ...serving.obstacles]
+  return {
+    known,
+    found: obstacles.length > 0 ? [] : [known],
+    obstacles,
+    warnings: [...step.warnings, ...accepted.warnings, ...serving.warnings],
+  }
 }

@@ -4,8 +4,8 @@ import { printable } from '../../model/printable.ts'
 import { type Obstacle, obstacle, type Step, warning } from './diagnostic.ts'
 import { createPathTable, type PathTable, withoutSlash } from './path-table.ts'
 
-/** A path under which a rule is reached. `matched` is the path of the match, to which a transport's own path is added. */
-export type RoutePath = { readonly path: string; readonly pathType: string }
+/** A path under which a rule is reached, and the match that it comes from. */
+export type RoutePath = { readonly path: string; readonly pathType: string; readonly match: number }
 
 /** Clients of a transport begin with this method. */
 export const primaryMethod = (transport: Transport): string => (transport === 'sse' ? 'GET' : 'POST')
@@ -52,12 +52,14 @@ export const findPaths = (
   const warnings = []
   for (const [position, match] of rule.matches.entries()) {
     const at = `rules[${index}].matches[${position}]`
+    const order = index * 100_000 + position
     const stop = obstacleOf(match, at, method)
     const path = formsOf(match).find((form) => table.winner(form, method) === index)
-    if (stop !== undefined) obstacles.push(stop)
-    else if (path === undefined) obstacles.push(obstacle('match', 'ShadowedByRule', at, printable(match.path)))
+    if (stop !== undefined) obstacles.push({ ...stop, order })
+    else if (path === undefined)
+      obstacles.push({ ...obstacle('match', 'ShadowedByRule', at, printable(match.path)), order })
     else {
-      found.push({ path, pathType: match.pathType })
+      found.push({ path, pathType: match.pathType, match: position })
       if (match.method !== undefined) warnings.push(warning('MethodRestricted', at, match.method))
     }
   }
@@ -67,7 +69,7 @@ export const findPaths = (
 const isPrefix = (prefix: string, path: string): boolean =>
   prefix === '/' || path === withoutSlash(prefix) || path.startsWith(`${withoutSlash(prefix)}/`)
 
-const join = (prefix: string, rest: string): string =>
+const append = (prefix: string, rest: string): string =>
   rest === '' ? prefix : `${prefix === '/' ? '' : withoutSlash(prefix)}${rest}`
 
 /** Where a client reaches the path `endpoint` of a backend, through the inverse of the rewrite; nowhere is an answer. */
@@ -80,5 +82,9 @@ export const transportPath = (
   if (pathType === 'Exact') return rewrite.kind === 'none' && path === endpoint ? path : undefined
   if (rewrite.kind === 'none') return isPrefix(path, endpoint) ? endpoint : undefined
   if (!isPrefix(rewrite.value, endpoint)) return undefined
-  return join(path, rewrite.value === '/' ? endpoint : endpoint.slice(withoutSlash(rewrite.value).length))
+  return append(path, rewrite.value === '/' ? endpoint : endpoint.slice(withoutSlash(rewrite.value).length))
 }
+
+/** Does the backend see another prefix than the client sent? */
+export const strips = (rewrite: Rewrite, path: string): boolean =>
+  rewrite.kind === 'full' || (rewrite.kind === 'prefix' && withoutSlash(rewrite.value) !== withoutSlash(path))

@@ -1,46 +1,83 @@
 import type { Transport } from '../../model/entry.ts'
 import type { FindingDetail } from '../../model/finding.ts'
-import type { HttpRoute } from '../../model/gateway.ts'
+import type { HttpRoute, Rewrite } from '../../model/gateway.ts'
 import { printable } from '../../model/printable.ts'
 import { namesUrl } from '../direct-remote.ts'
 import { readTransport } from '../transport.ts'
 import { type Backend, findBackend } from './backends.ts'
 import { join, obstacle, type Step, warning } from './diagnostic.ts'
 import type { Landscape } from './landscape.ts'
-import { findPaths, isPath, primaryMethod, type RoutePath, tableOf, transportPath } from './paths.ts'
+import type { PathTable } from './path-table.ts'
+import { findPaths, isPath, primaryMethod, type RoutePath, strips, tableOf, transportPath } from './paths.ts'
+
+/** A path to publish, and the matched one that it was made from, which is used where it leads elsewhere. */
+export type TargetPath = { readonly path: string; readonly matched: string; readonly match: number }
 
 /** A rule that leads to an MCP resource, and the paths under which it is reached. */
 export type Target = {
   readonly rule: number
   readonly backend: Backend
   readonly transport: Transport
-  readonly paths: readonly string[]
+  readonly paths: readonly TargetPath[]
 }
 
-const endpointPathOf = (transport: Transport): string => (transport === 'sse' ? '/sse' : '/mcp')
+type Winner = (path: string, method: string) => number | undefined
+
+export const endpointOf = (transport: Transport): string => (transport === 'sse' ? '/sse' : '/mcp')
 
 /** Which path of a backend's own a client should be sent to, by `discovery.endpoint`. */
-const finalPaths = (
-  found: readonly RoutePath[],
-  rule: HttpRoute['rules'][number],
+const choosePath = (
+  found: RoutePath,
+  rewrite: Rewrite,
+  rule: number,
   transport: Transport,
-  at: string,
+  table: PathTable<number>,
   landscape: Landscape,
-): Step<string> => {
+): Step<TargetPath> => {
+  const { path: matched, match } = found
   if (landscape.options.endpoint === 'base')
-    return { found: found.map(({ path }) => path), obstacles: [], warnings: [] }
-  const warnings: FindingDetail[] = []
-  const paths = found.map((path) => {
-    const reached = transportPath(path, rule.rewrite, endpointPathOf(transport))
-    if (reached === undefined)
-      warnings.push(warning('EndpointPathUnreachable', at, `${path.path}, ${endpointPathOf(transport)}`))
-    return reached ?? path.path
-  })
-  return { found: paths, obstacles: [], warnings }
+    return { found: [{ path: matched, matched, match }], obstacles: [], warnings: [] }
+  const reached = transportPath(found, rewrite, endpointOf(transport))
+  const isOwn = reached !== undefined && table.winner(reached, primaryMethod(transport)) === rule
+  const warnings = isOwn ? [] : [warning('EndpointPathUnreachable', `rules[${rule}]`, matched, endpointOf(transport))]
+  return { found: [{ path: isOwn ? reached : matched, matched, match }], obstacles: [], warnings }
 }
 
-const needsPrefix = ({ rewrite }: HttpRoute['rules'][number], { resource }: Backend, transport: Transport): boolean =>
-  transport === 'sse' && rewrite.kind !== 'none' && resource.kind === 'MCPServer' && !resource.knowsItsPrefix
+/** `registry-path` takes the place of the matched paths of the resource whose rule answers it. */
+const overridePath = (route: HttpRoute, winner: Winner, step: Step<Target>): Step<Target> => {
+  const wanted = route.meta.annotations.get('registry-path')
+  if (wanted === undefined || step.found.every(({ paths }) => paths.length === 0)) return step
+  const path = typeof wanted === 'string' && isPath(wanted) ? wanted : undefined
+  const target =
+    path === undefined
+      ? undefined
+      : step.found.find(
+          ({ rule, transport, paths }) => paths.length > 0 && winner(path, primaryMethod(transport)) === rule,
+        )
+  if (target === undefined || path === undefined) {
+    return {
+      ...step,
+      warnings: [
+        ...step.warnings,
+        warning(
+          'EndpointPathUnreachable',
+          'registry-path',
+          typeof wanted === 'string' ? printable(wanted) : typeof wanted,
+        ),
+      ],
+    }
+  }
+  const isSame = (each: Target): boolean => each.backend.resource === target.backend.resource
+  const replaced = new Set(step.found.filter(isSame).map(({ rule }) => `rules[${rule}]`))
+  const isMoot = (detail: FindingDetail): boolean =>
+    detail.code === 'EndpointPathUnreachable' && replaced.has(detail.at)
+  const found = step.found.map((each) =>
+    isSame(each)
+      ? { ...each, paths: each === target ? each.paths.slice(0, 1).map((first) => ({ ...first, path })) : [] }
+      : each,
+  )
+  return { ...step, found, warnings: step.warnings.filter((detail) => !isMoot(detail)) }
+}
 
 /** Which rules lead to MCP resources, and under which paths. */
 export const findTargets = (route: HttpRoute, landscape: Landscape): Step<Target> => {
@@ -50,48 +87,35 @@ export const findTargets = (route: HttpRoute, landscape: Landscape): Step<Target
     const { found, obstacles, warnings } = findBackend(route, rule, at, landscape)
     const [backend] = found
     if (backend === undefined) return { found: [], obstacles, warnings }
-    const name = `${backend.resource.kind} ${backend.resource.meta.namespace}/${backend.resource.meta.name}`
-    if (namesUrl(backend.resource.meta.annotations)) {
+    const { resource } = backend
+    const name = `${resource.kind} ${resource.meta.namespace}/${resource.meta.name}`
+    if (namesUrl(resource.meta.annotations)) {
       return {
         found: [{ rule: index, backend, transport: 'streamable-http', paths: [] }],
         obstacles: [...obstacles, obstacle('backend', 'DirectUrlOverrides', at, name)],
         warnings,
       }
     }
-    const read = readTransport(backend.resource)
+    const read = readTransport(resource)
     const transport = read.kind === 'transport' ? read.transport : 'streamable-http'
+    const rewrite = backend.rewrite.kind === 'none' ? rule.rewrite : backend.rewrite
     const paths = findPaths(rule, index, table, primaryMethod(transport))
-    const final = finalPaths(paths.found, rule, transport, at, landscape)
-    const prefixed =
-      paths.found.length > 0 && needsPrefix(rule, backend, transport)
-        ? [warning('SseEndpointPrefixMismatch', at, name)]
-        : []
+    const chosen = join(paths.found.map((path) => choosePath(path, rewrite, index, transport, table, landscape)))
+    const isLost =
+      transport === 'sse' &&
+      resource.kind === 'MCPServer' &&
+      !resource.knowsItsPrefix &&
+      paths.found.some(({ path }) => strips(rewrite, path))
     return {
-      found: [{ rule: index, backend, transport, paths: final.found }],
+      found: [{ rule: index, backend, transport, paths: chosen.found }],
       obstacles: [...obstacles, ...paths.obstacles],
-      warnings: [...warnings, ...paths.warnings, ...final.warnings, ...prefixed],
+      warnings: [
+        ...warnings,
+        ...paths.warnings,
+        ...chosen.warnings,
+        ...(isLost ? [warning('SseEndpointPrefixMismatch', at, name)] : []),
+      ],
     }
   })
-  return overridePath(route, table, join(steps))
-}
-
-/** `registry-path` takes the place of the matched paths of the resource whose rule answers it. */
-const overridePath = (route: HttpRoute, table: ReturnType<typeof tableOf>, step: Step<Target>): Step<Target> => {
-  const wanted = route.meta.annotations.get('registry-path')
-  if (wanted === undefined || step.found.every(({ paths }) => paths.length === 0)) return step
-  const isUsable = typeof wanted === 'string' && isPath(wanted)
-  const winner = isUsable
-    ? step.found.find(
-        ({ rule, transport, paths }) => paths.length > 0 && table.winner(wanted, primaryMethod(transport)) === rule,
-      )
-    : undefined
-  if (winner === undefined || !isUsable) {
-    const detail = typeof wanted === 'string' ? printable(wanted) : typeof wanted
-    return { ...step, warnings: [...step.warnings, warning('EndpointPathUnreachable', 'registry-path', detail)] }
-  }
-  const found = step.found.map((target) => {
-    if (target === winner) return { ...target, paths: [wanted] }
-    return target.backend.resource === winner.backend.resource ? { ...target, paths: [] } : target
-  })
-  return { ...step, found }
+  return overridePath(route, table.winner, join(steps))
 }

@@ -1,6 +1,8 @@
+import { DEFAULT_PORTS } from '../../model/entry.ts'
 import type { HttpRoute } from '../../model/gateway.ts'
 import type { McpResource } from '../../model/snapshot.ts'
 import type { DiscoveryOptions } from '../options.ts'
+import type { Parent } from './find-parent.ts'
 import type { Host } from './hosts.ts'
 import { nameOf } from './landscape.ts'
 import type { Scheme } from './listeners.ts'
@@ -16,12 +18,13 @@ export type RouteEndpoint = {
   readonly resource: McpResource
   readonly route: string
   readonly gateway: string
-  readonly parent: string
+  readonly owner: string
   readonly listener: string
   readonly listenerPort: number
 }
 
-const DEFAULT_PORTS: Readonly<Record<Scheme, number>> = { https: 443, http: 80 }
+/** Whose listener it is: that of a Gateway, or of a ListenerSet. */
+export const ownerName = ({ owner }: Parent): string => `${owner.kind} ${nameOf(owner)}`
 
 /** The URL of a host and a path, with what the configuration knows of the load balancer in front of the Gateway. */
 export const urlOf = (
@@ -42,7 +45,6 @@ export const urlOf = (
   if (name === undefined) return undefined
   const url = `${scheme}://${name}${port === DEFAULT_PORTS[scheme] ? '' : `:${port}`}${path}`
   if (URL.parse(url)?.href !== url) return undefined
-  const { kind, namespace, name: refName } = parent.ref
   return {
     url,
     scheme,
@@ -53,7 +55,7 @@ export const urlOf = (
     resource,
     route: nameOf(route),
     gateway,
-    parent: `${kind} ${namespace}/${refName}`,
+    owner: ownerName(parent),
     listener: listener.name,
     listenerPort: listener.port,
   }

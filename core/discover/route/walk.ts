@@ -1,14 +1,14 @@
 import type { FindingDetail } from '../../model/finding.ts'
 import type { HttpRoute } from '../../model/gateway.ts'
 import { printable } from '../../model/printable.ts'
-import type { Attached, PendingWalk } from './attach.ts'
+import type { Attached } from './attach.ts'
 import type { Competition } from './competition.ts'
-import { join, type Obstacle, obstacle, type Step } from './diagnostic.ts'
+import { join, type Obstacle, obstacle, type Step, warning } from './diagnostic.ts'
 import { findHosts, type Host, type Siblings } from './hosts.ts'
 import { type Landscape, nameOf } from './landscape.ts'
 import type { Attachment } from './listeners.ts'
 import { primaryMethod } from './paths.ts'
-import { findTargets, type Target } from './targets.ts'
+import { endpointOf, findTargets, type Target, type TargetPath } from './targets.ts'
 import { type RouteEndpoint, urlOf } from './url.ts'
 
 /** All of a route's ways: how far each came, and the URLs at the end. */
@@ -18,35 +18,51 @@ export type RouteWalk = {
   readonly hosts: readonly Host[]
   readonly targets: readonly Target[]
   readonly endpoints: readonly RouteEndpoint[]
-  readonly pending: readonly PendingWalk[]
+  /** Hosts that would be reached but for something that passes by itself, and parents of which nothing is known. */
+  readonly pendingHosts: readonly Host[]
+  readonly unread: readonly string[]
   readonly obstacles: readonly Obstacle[]
   readonly warnings: readonly FindingDetail[]
 }
 
-const endpointsOf = (
-  hosts: readonly Host[],
-  targets: readonly Target[],
+/** One host and one path: a URL, unless another route answers there. */
+const meet = (
+  host: Host,
+  target: Target,
+  { path, matched, match }: TargetPath,
   route: HttpRoute,
   competition: Competition,
   landscape: Landscape,
 ): Step<RouteEndpoint> => {
-  const found: RouteEndpoint[] = []
-  const obstacles: Obstacle[] = []
-  for (const host of hosts) {
-    for (const { rule, backend, transport, paths } of targets) {
-      for (const path of paths) {
-        const winner = competition(host.attachment, host.host, path, primaryMethod(transport))
-        const at = `rules[${rule}]`
-        const endpoint = urlOf(host, path, route, backend.resource, landscape.options)
-        if (winner !== undefined && winner !== route)
-          obstacles.push(obstacle('match', 'ShadowedByRoute', at, `${host.host}${path}, HTTPRoute ${nameOf(winner)}`))
-        else if (endpoint === undefined)
-          obstacles.push(obstacle('match', 'InvalidPath', at, printable(`${host.host}${path}`)))
-        else found.push(endpoint)
-      }
+  const answers = (each: string): HttpRoute =>
+    competition(host.attachment, host.host, each, primaryMethod(target.transport)) ?? route
+  const winner = answers(path)
+  const isFallback = winner !== route && path !== matched && answers(matched) === route
+  const taken = isFallback ? matched : path
+  const at = `rules[${target.rule}].matches[${match}]`
+  const order = target.rule * 100_000 + match
+  if (winner !== route && !isFallback)
+    return {
+      found: [],
+      obstacles: [
+        { ...obstacle('match', 'ShadowedByRoute', at, `${host.host}${path}`, `HTTPRoute ${nameOf(winner)}`), order },
+      ],
+      warnings: [],
     }
+  const endpoint = urlOf(host, taken, route, target.backend.resource, landscape.options)
+  if (endpoint === undefined)
+    return {
+      found: [],
+      obstacles: [{ ...obstacle('match', 'InvalidPath', at, printable(`${host.host}${taken}`)), order }],
+      warnings: [],
+    }
+  return {
+    found: [endpoint],
+    obstacles: [],
+    warnings: isFallback
+      ? [warning('EndpointPathUnreachable', `rules[${target.rule}]`, matched, endpointOf(target.transport))]
+      : [],
   }
-  return { found, obstacles, warnings: [] }
 }
 
 /** Walks from an exported route to its URLs. Every obstacle is reported, wherever the walk ends. */
@@ -58,15 +74,22 @@ export const walkRoute = (
 ): RouteWalk => {
   const hosts = join(attached.found.map((attachment) => findHosts(attachment, siblings, landscape)))
   const targets = findTargets(route, landscape)
-  const endpoints = endpointsOf(hosts.found, targets.found, route, competition, landscape)
+  const met = join(
+    hosts.found.flatMap((host) =>
+      targets.found.flatMap((target) =>
+        target.paths.map((path) => meet(host, target, path, route, competition, landscape)),
+      ),
+    ),
+  )
   return {
     route,
     attachments: attached.found,
     hosts: hosts.found,
     targets: targets.found,
-    endpoints: endpoints.found,
-    pending: attached.pending,
-    obstacles: [...attached.obstacles, ...hosts.obstacles, ...targets.obstacles, ...endpoints.obstacles],
-    warnings: [...attached.warnings, ...hosts.warnings, ...targets.warnings],
+    endpoints: met.found,
+    pendingHosts: attached.pending.flatMap((attachment) => findHosts(attachment, siblings, landscape).found),
+    unread: attached.unread,
+    obstacles: [...attached.obstacles, ...hosts.obstacles, ...targets.obstacles, ...met.obstacles],
+    warnings: [...attached.warnings, ...hosts.warnings, ...targets.warnings, ...met.warnings],
   }
 }
