@@ -1,5 +1,6 @@
 import type { Claims } from '../model/candidate.ts'
 import type { FindingDetail } from '../model/finding.ts'
+import { isMap } from '../model/is-map.ts'
 import type { McpResource } from '../model/snapshot.ts'
 import { readJson } from './fields.ts'
 
@@ -15,7 +16,7 @@ const isClaim = (value: unknown): value is string | readonly string[] =>
 export const readClaims = (resource: McpResource): ReadClaims => {
   if (!resource.meta.annotations.has('authz-claims')) return { kind: 'none' }
   const { value } = readJson(resource, 'authz-claims')
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isMap(value)) {
     return { kind: 'bad', finding: { code: 'ClaimsInvalid', problem: 'is not a JSON object' } }
   }
   const claims = Object.entries(value)

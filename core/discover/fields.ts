@@ -2,6 +2,7 @@ import semver from 'semver'
 import { isDeeperThan } from '../model/canonical-json.ts'
 import { isHttpsUrl, isServerVersion, lengthOf, MAX_TEXT } from '../model/entry.ts'
 import type { FindingDetail } from '../model/finding.ts'
+import { isMap } from '../model/is-map.ts'
 import { sortOf } from '../model/printable.ts'
 
 /** A Kubernetes object carries at most this much in all of its annotations together. */
@@ -131,9 +132,6 @@ export const readTools = (holder: Annotated): Field<readonly string[]> => {
     left === 0 ? [] : bad('tools', `has ${left} values that are no tool names, which were left out`).findings
   return { value: good.length === 0 ? undefined : [...new Set(good)], findings: leftOut }
 }
-
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isTool = (tool: unknown): boolean =>
   isMap(tool) &&

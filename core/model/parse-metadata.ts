@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isMap } from './is-map.ts'
 import type { Selector } from './selector.ts'
 import type { ObjectMeta } from './snapshot.ts'
 
@@ -8,10 +9,7 @@ const ANNOTATIONS = 'toolhive.stacklok.dev/'
 export const text = z.string().nullish()
 export const count = z.number().nullish()
 // Values are judged where they are used: one wrong annotation must not cost the resource.
-export const map = z.custom<object>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'is not a map',
-)
+export const map = z.custom<object>(isMap, 'is not a map')
 
 const label = z
   .string()

@@ -1,5 +1,6 @@
 import { canonicalJson, isDeeperThan } from './canonical-json.ts'
 import { type Finding, type FindingDetail, findingOf } from './finding.ts'
+import { isMap } from './is-map.ts'
 import type { ManifestDocument, Manifests } from './manifests.ts'
 import { compareBy, compareText } from './order.ts'
 import { isKnownKind, parseObject } from './parse-object.ts'
@@ -11,9 +12,6 @@ export type SnapshotReading = { readonly snapshot: Snapshot; readonly findings: 
 
 const MAX_DEPTH = 100
 const CLUSTER_SCOPED = ['Namespace', 'GatewayClass']
-
-type Loose = Readonly<Record<string, unknown>>
-const isMap = (value: unknown): value is Loose => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The objects of a document: itself, or those of a `List`, of an `MCPServerList`, or of a bare array. */
 const objectsOf = (value: unknown): readonly unknown[] => {
@@ -29,7 +27,7 @@ const objectsOf = (value: unknown): readonly unknown[] => {
 }
 
 /** What a value of any shape calls itself, for a finding about it. */
-const subjectOf = (source: string, object: Loose): Subject => {
+const subjectOf = (source: string, object: Readonly<Record<string, unknown>>): Subject => {
   const meta = isMap(object.metadata) ? object.metadata : {}
   const word = (value: unknown, otherwise: string): string =>
     typeof value === 'string' ? printable(value, 253) : otherwise

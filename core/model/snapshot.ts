@@ -1,4 +1,13 @@
-import type { Gateway, GatewayClass, HttpRoute, ListenerSet, Namespace, ReferenceGrant, Service } from './gateway.ts'
+import type {
+  Condition,
+  Gateway,
+  GatewayClass,
+  HttpRoute,
+  ListenerSet,
+  Namespace,
+  ReferenceGrant,
+  Service,
+} from './gateway.ts'
 import type { McpKind } from './resource.ts'
 import type { Selector } from './selector.ts'
 
@@ -16,8 +25,6 @@ export type ObjectMeta = {
   readonly annotations: ReadonlyMap<string, unknown>
 }
 
-export type Condition = { readonly type: string; readonly status: string }
-
 /** The fields of an MCP resource that listing needs. Header values and Secret names are not among them. */
 export type McpResource = {
   readonly kind: McpKind
@@ -33,7 +40,9 @@ export type McpResource = {
   readonly headerNames: readonly string[]
   readonly privateAuthority: boolean
   readonly insecureAllowHttp: boolean
-  readonly status: { readonly phase: string | undefined; readonly conditions: readonly Condition[] } | undefined
+  readonly status:
+    | { readonly phase: string | undefined; readonly conditions: readonly Pick<Condition, 'type' | 'status'>[] }
+    | undefined
 }
 
 export type McpGroup = { readonly kind: 'MCPGroup'; readonly meta: ObjectMeta }

@@ -2,6 +2,7 @@ import { parseDocument } from 'yaml'
 import * as z from 'zod'
 import type { KubernetesMetadata } from '../../core/compile/compose-server.ts'
 import type { DiscoveryOptions } from '../../core/discover/options.ts'
+import { isMap } from '../../core/model/is-map.ts'
 import { parseSelector } from '../../core/model/selector.ts'
 import type { Scope } from '../../core/model/snapshot.ts'
 import { yamlProblem } from '../../core/model/yaml-problem.ts'
@@ -36,9 +37,6 @@ const bad = (...problems: readonly ConfigProblem[]): ParsedConfig => ({ kind: 'b
 
 /** For editors: `# yaml-language-server: $schema=…`. */
 export const configJsonSchema = (): JsonSchema => z.toJSONSchema(configSchema, { io: 'input' })
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** 001's one registry becomes ours; `format` and `watch` say nothing that a compile needs. */
 const fromSingleRegistry = (file: z.infer<typeof singleRegistrySchema>): ConfigFile => {

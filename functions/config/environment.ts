@@ -1,3 +1,4 @@
+import { isMap } from '../../core/model/is-map.ts'
 import { nearest } from '../nearest.ts'
 import type { ConfigProblem, JsonSchema } from './problems.ts'
 
@@ -38,9 +39,7 @@ const readValue = (text: string, type: Setting['type']): unknown => {
 
 /** Where a section is something else than a map, nothing is put into it: it is refused as it is. */
 const override = (section: unknown, key: string, value: unknown): unknown =>
-  section === undefined || (typeof section === 'object' && section !== null && !Array.isArray(section))
-    ? { ...section, [key]: value }
-    : section
+  section === undefined || isMap(section) ? { ...section, [key]: value } : section
 
 /** Reads the `WAYPOST_*` variables. One that is no setting is refused: a misspelt one would silently do nothing. */
 export const environmentOverrides = (environment: Environment, schema: JsonSchema): Overrides => {
