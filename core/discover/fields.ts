@@ -23,7 +23,7 @@ const bad = (annotation: string, problem: string): Field<never> => ({
 })
 
 /** An annotation's text: one line, without control characters. */
-export const readText = ({ meta }: Annotated, annotation: string): Field<string> => {
+const readText = ({ meta }: Annotated, annotation: string): Field<string> => {
   const value = meta.annotations.get(annotation)
   if (value === undefined) return nothing
   if (typeof value !== 'string') return bad(annotation, `is ${sortOf(value)}, not a string: put it in quotes`)

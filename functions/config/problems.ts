@@ -10,7 +10,7 @@ type Node = z.core.JSONSchema._JSONSchema | undefined
 
 type Path = readonly PropertyKey[]
 
-export const settingName = (path: Path): string =>
+const settingName = (path: Path): string =>
   path.reduce<string>(
     (name, part) =>
       typeof part === 'number' ? `${name}[${part}]` : name === '' ? String(part) : `${name}.${String(part)}`,

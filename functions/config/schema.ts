@@ -47,7 +47,7 @@ const kubernetes = z
 
 const syncPolicy = z.strictObject({ interval: duration })
 
-export const sourceSchema = z.strictObject({
+const sourceSchema = z.strictObject({
   name,
   kubernetes,
   syncPolicy: syncPolicy.optional(),

@@ -5,7 +5,7 @@ import { findParent, type Parent } from './find-parent.ts'
 import { type Landscape, nameOf } from './landscape.ts'
 import { whyNotAttached } from './listener-set.ts'
 
-export const isSameRef = (a: ParentRef, b: ParentRef): boolean =>
+const isSameRef = (a: ParentRef, b: ParentRef): boolean =>
   a.group === b.group &&
   a.kind === b.kind &&
   a.namespace === b.namespace &&
