@@ -149,6 +149,8 @@ test.each([
   ['5', undefined],
   ['5 m', undefined],
   ['-1s', undefined],
+  ['3651d', undefined],
+  [`${'9'.repeat(400)}d`, undefined],
 ])('%s lasts %s ms', (text, expected) => {
   expect(parseDuration(text)).toBe(expected)
 })

@@ -177,6 +177,35 @@ describe('bad input gives a finding and nothing else breaks', () => {
     )
   })
 
+  test.each([
+    ['claims', { 'authz-claims': '{"team":"a"}' }],
+    ['an opt-out', { 'registry-export': 'false' }],
+  ])('a bare copy does not open what another copy keeps back by %s, also behind a route', (_, annotations) => {
+    const bare = { ...good, apiVersion: 'toolhive.stacklok.dev/v1alpha1', metadata: { name: 'odd', namespace: 'team' } }
+    const route = {
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'HTTPRoute',
+      metadata: { name: 'r', namespace: 'team', annotations: { 'toolhive.stacklok.dev/registry-export': 'true' } },
+      spec: {
+        parentRefs: [{ name: 'gw' }],
+        hostnames: ['mcp.example.com'],
+        rules: [{ backendRefs: [{ name: 'mcp-odd-proxy', port: 8080 }] }],
+      },
+    }
+    const kept = {
+      ...bare,
+      apiVersion: good.apiVersion,
+      metadata: {
+        ...bare.metadata,
+        annotations: Object.fromEntries(
+          Object.entries(annotations).map(([key, value]) => [`toolhive.stacklok.dev/${key}`, value]),
+        ),
+      },
+    }
+    expect(compileValues(bare, route).registries[0]?.document.entries).toHaveLength(1)
+    expect(compileValues(bare, kept, route).registries[0]?.document.entries).toEqual([])
+  })
+
   test('JSON of several documents, and with a byte order mark, is read', () => {
     expect(parseManifests('a.json', '\uFEFF{"a": 1}')).toMatchObject([{ kind: 'read', value: { a: 1 } }])
     expect(parseManifests('a.json', '{"a": 1}\n---\n{"b": 2}')).toMatchObject([

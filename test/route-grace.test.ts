@@ -101,6 +101,45 @@ describe('a listed remote', () => {
     expect(urls(compileAt(1, manifests, compileAt(0, healthy)))).not.toContain(HTTPS)
   })
 
+  test('goes at once when its path is not led to it any more, if the controller has judged the route', () => {
+    expect(
+      urls(compileAt(1, changed(withoutCertificate, 'value: /mcp', 'value: /moved'), compileAt(0, healthy))),
+    ).toEqual(['http://r.example.com/moved'])
+  })
+
+  test('stays when its Gateway has lost the address that it was named by', () => {
+    const nameless = changed(healthy, / {2}hostnames: \[r\.example\.com\]\n/, '')
+    const listed = compileAt(0, nameless)
+    expect(urls(listed)).toEqual(['https://lb.example.net/mcp'])
+    const lost = compileAt(
+      1,
+      changed(nameless, / {2}addresses:\n {2}- \{type: Hostname, value: lb\.example\.net\}\n/, '  addresses: []\n'),
+      listed,
+    )
+    expect([urls(lost), codes(lost)]).toEqual([
+      ['https://lb.example.net/mcp'],
+      expect.arrayContaining(['GatewayAddressPending', 'PendingGrace']),
+    ])
+  })
+
+  test('gives way to another server whose healthy route answers there', () => {
+    const documents = notAccepted.split('---\n')
+    const renamed = (yaml: string): string =>
+      yaml
+        .replaceAll('mcp-a-proxy', 'mcp-b-proxy')
+        .replaceAll('u-a', 'u-b')
+        .replace(/name: a,/g, 'name: b,')
+        .replace('name: r\n', 'name: r2\n')
+    const healthyRoute = healthy
+      .split('---\n')
+      .filter((each) => /kind: (HTTPRoute|MCPServer|Service)/.test(each))
+      .map(renamed)
+    const both = compileAt(1, [...documents, ...healthyRoute].join('---\n'), compileAt(0, healthy))
+    expect(
+      both.registries[0]?.document.entries.filter(({ status }) => status === 'active').map(({ name }) => name),
+    ).toEqual(['dev.stacklok.toolhive/app.b'])
+  })
+
   test('that was never listed is not listed by grace', () => {
     expect(urls(compileAt(0, notAccepted))).toEqual([])
   })
@@ -161,7 +200,7 @@ const candidate = (isPending: boolean): Candidate => ({
   },
   ...{
     remotes: isPending ? [] : [{ type: 'sse', url: 'https://a.example.com/' }],
-    pending: isPending ? [{}] : [],
+    pending: isPending ? [{ kind: 'direct', url: 'https://a.example.com/' }] : [],
     tier: undefined,
     tags: undefined,
     tools: undefined,
@@ -193,5 +232,12 @@ describe('a resource that is not ready', () => {
       [],
     ])
     expect(urls(at(0, 'Pending'))).toEqual([])
+  })
+
+  test('does not keep a URL that is not its own any more', () => {
+    if (required.kind === 'bad') throw new Error('valid')
+    const moved = server('Pending').replace('example.com/a', 'example.com/b')
+    const reading = readSources(required.config, { root: '.', documents: parseManifests('x.yaml', moved) }, 'cluster')
+    expect(urls(compileSnapshots(required.config, reading, T0 + MINUTE, at(0, 'Ready').registries))).toEqual([])
   })
 })

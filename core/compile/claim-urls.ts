@@ -1,13 +1,13 @@
 import type { CandidateRemote } from '../model/candidate.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
 import { type ResourceRef, subjectKey } from '../model/resource.ts'
-import type { EntryState } from './state.ts'
+import type { EntryState, RemoteState } from './state.ts'
 
 /** Who would publish which of its remotes. */
 type Claimant = {
   readonly ref: ResourceRef
-  readonly remotes: readonly CandidateRemote[]
-  readonly all: readonly CandidateRemote[]
+  readonly remotes: readonly RemoteState[]
+  readonly all: readonly RemoteState[]
 }
 export type UrlClaims<T> = { readonly settled: readonly T[]; readonly findings: readonly Finding[] }
 
@@ -15,11 +15,19 @@ export type UrlClaims<T> = { readonly settled: readonly T[]; readonly findings: 
 const sameUrl = ({ url, origin }: CandidateRemote): string =>
   origin === undefined ? (URL.parse(url)?.href ?? url) : url
 
-type Claim = { readonly claimant: Claimant; readonly isRouted: boolean; readonly heldBefore: boolean }
+type Claim = {
+  readonly claimant: Claimant
+  readonly isRouted: boolean
+  readonly isHealthy: boolean
+  readonly heldBefore: boolean
+}
 
-/** A route leads where it leads, whatever an annotation says; then who had the URL, then who comes first. */
-const isStronger = (a: Claim, b: Claim): boolean =>
-  a.isRouted === b.isRouted ? a.heldBefore && !b.heldBefore : a.isRouted
+/** A route leads where it leads, whatever an annotation says; what is healthy beats what is in its grace; then who had it. */
+const isStronger = (a: Claim, b: Claim): boolean => {
+  if (a.isRouted !== b.isRouted) return a.isRouted
+  if (a.isHealthy !== b.isHealthy) return a.isHealthy
+  return a.heldBefore && !b.heldBefore
+}
 
 /**
  * One URL, one server. An MCPServerEntry only points to somebody else's server, so its URL neither takes one away nor
@@ -40,6 +48,7 @@ export const claimUrls = <T extends Claimant>(
       const claim: Claim = {
         claimant,
         isRouted: remote.origin !== undefined,
+        isHealthy: remote.pendingSince === undefined,
         heldBefore: held.has(`${subjectKey(claimant.ref)} ${url}`),
       }
       const known = winners.get(url)

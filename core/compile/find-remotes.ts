@@ -1,8 +1,8 @@
-import type { Candidate, CandidateRemote } from '../model/candidate.ts'
-import type { Finding } from '../model/finding.ts'
+import type { Candidate } from '../model/candidate.ts'
+import { type Finding, findingOf } from '../model/finding.ts'
 import { type ResourceRef, subjectKey } from '../model/resource.ts'
 import type { RegistryInputs } from './compile.ts'
-import { applyGrace } from './grace.ts'
+import { applyGrace, type Observed } from './grace.ts'
 import { selectRemotes } from './select-remotes.ts'
 import type { EntryState, RemoteState } from './state.ts'
 
@@ -12,8 +12,10 @@ export type Claimant = {
   readonly wantedName: string
   readonly candidate: Candidate
   readonly all: readonly RemoteState[]
-  readonly remotes: readonly CandidateRemote[]
+  readonly remotes: readonly RemoteState[]
 }
+
+const NEVER: Observed = { observedAt: 0, isFresh: false }
 
 /** What each candidate would publish: what is healthy, and what is still in its grace. */
 export const findRemotes = (
@@ -25,24 +27,28 @@ export const findRemotes = (
   const before = new Map(
     previous.filter(({ status }) => status === 'active').map((state) => [subjectKey(state.owner), state]),
   )
-  const graced = candidates.map((candidate) => ({
-    candidate,
-    ...applyGrace(
+  const claimants = candidates.map((candidate): Claimant => {
+    const { ref, wantedName } = candidate
+    const all = applyGrace(
       candidate,
-      before.get(subjectKey(candidate.ref)),
-      observed.get(candidate.ref.source) ?? { observedAt: 0, isFresh: false },
+      before.get(subjectKey(ref)),
+      observed.get(ref.source) ?? NEVER,
       inputs.pendingGrace,
+    )
+    return { ref, wantedName, candidate, all, remotes: selectRemotes(all) }
+  })
+  const findings = claimants.flatMap(({ ref, remotes }) =>
+    remotes.flatMap(({ url, pendingSince }) =>
+      pendingSince === undefined
+        ? []
+        : [
+            findingOf(ref, {
+              code: 'PendingGrace',
+              url,
+              until: new Date(pendingSince + inputs.pendingGrace).toISOString(),
+            }),
+          ],
     ),
-  }))
-  const claimants = graced.map(({ candidate, remotes }) => ({
-    ref: candidate.ref,
-    wantedName: candidate.wantedName,
-    candidate,
-    all: remotes,
-    remotes: selectRemotes(remotes),
-  }))
-  return {
-    claimants: claimants.filter(({ remotes }) => remotes.length > 0),
-    findings: graced.flatMap(({ findings }) => findings),
-  }
+  )
+  return { claimants: claimants.filter(({ remotes }) => remotes.length > 0), findings }
 }

@@ -1,11 +1,9 @@
-import type { Candidate, CandidateRemote, PendingRemotes } from '../model/candidate.ts'
-import { type Finding, findingOf } from '../model/finding.ts'
+import type { Candidate, CandidateRemote, PendingWay, RouteOrigin } from '../model/candidate.ts'
+import { matchesHost } from '../model/host-pattern.ts'
 import type { EntryState, RemoteState } from './state.ts'
 
 /** When a source was last read well, and whether that was now. */
 export type Observed = { readonly observedAt: number; readonly isFresh: boolean }
-
-export type Graced = { readonly remotes: readonly RemoteState[]; readonly findings: readonly Finding[] }
 
 /** Who a remote is: the same way leads to it, whatever its URL has become. */
 const wayOf = ({ url, origin }: CandidateRemote): string =>
@@ -13,10 +11,15 @@ const wayOf = ({ url, origin }: CandidateRemote): string =>
     ? `direct ${url}`
     : [origin.route, origin.owner, origin.listener, origin.host, origin.path].join(' ')
 
-const isCovered = ({ origin }: RemoteState, pending: PendingRemotes): boolean => {
-  if (pending.route === undefined) return true
-  if (origin === undefined || origin.route !== pending.route || origin.owner !== pending.owner) return false
-  return (pending.listener ?? origin.listener) === origin.listener && (pending.host ?? origin.host) === origin.host
+/** An address may stand for any host; a wildcard for what is inside it. */
+const isHostOf = (pattern: string, { host, hostSource }: RouteOrigin): boolean =>
+  pattern === '' ? hostSource === 'address' : matchesHost(pattern, host)
+
+const isOn = ({ url, origin }: RemoteState, way: PendingWay): boolean => {
+  if (way.kind === 'direct') return origin === undefined && way.url === url
+  if (origin === undefined || origin.route !== way.route || origin.owner !== way.owner) return false
+  const isThere = way.at === undefined || (way.at.listener === origin.listener && isHostOf(way.at.hostPattern, origin))
+  return isThere && (way.paths?.includes(origin.path) ?? true)
 }
 
 /**
@@ -29,23 +32,15 @@ export const applyGrace = (
   before: EntryState | undefined,
   observed: Observed,
   grace: number,
-): Graced => {
+): readonly RemoteState[] => {
   const healthy = new Set(candidate.remotes.map(wayOf))
-  const findings: Finding[] = []
   const kept = (before?.remotes ?? []).flatMap((remote): readonly RemoteState[] => {
-    if (healthy.has(wayOf(remote)) || !candidate.pending.some((pending) => isCovered(remote, pending))) return []
+    if (healthy.has(wayOf(remote)) || !candidate.pending.some((way) => isOn(remote, way))) return []
     const { pendingSince: before, ...rest } = remote
     if (!observed.isFresh) return [rest]
     const pendingSince = before ?? observed.observedAt
     if (observed.observedAt - pendingSince >= grace) return []
-    findings.push(
-      findingOf(candidate.ref, {
-        code: 'PendingGrace',
-        url: remote.url,
-        until: new Date(pendingSince + grace).toISOString(),
-      }),
-    )
     return [{ ...remote, pendingSince }]
   })
-  return { remotes: [...candidate.remotes, ...kept], findings }
+  return [...candidate.remotes, ...kept]
 }

@@ -19,7 +19,7 @@ const preference = compareBy<CandidateRemote>(
 )
 
 /** The remotes that are published: each URL once, and http only where no https leads to the same host and path. */
-export const selectRemotes = (remotes: readonly CandidateRemote[]): readonly CandidateRemote[] => {
+export const selectRemotes = <T extends CandidateRemote>(remotes: readonly T[]): readonly T[] => {
   if (remotes.length < 2) return remotes
   const urls = new Set<string>()
   return withoutOutshone(remotes, ({ origin }) => origin)

@@ -28,7 +28,7 @@ const walksByResource = (walks: readonly RouteWalk[]): ReadonlyMap<McpResource, 
       const own = {
         walk,
         endpoints: endpoints.get(resource) ?? [],
-        hasPath: targets.some(({ paths }) => paths.length > 0),
+        paths: targets.flatMap(({ paths }) => paths.map(({ path }) => path)),
       }
       const known = found.get(resource)
       if (known === undefined) found.set(resource, [own])

@@ -1,4 +1,4 @@
-import type { Candidate, CandidateRemote, PendingRemotes } from '../model/candidate.ts'
+import type { Candidate, CandidateRemote, PendingWay } from '../model/candidate.ts'
 import { isServerName, MAX_TEXT } from '../model/entry.ts'
 import { type Finding, type FindingDetail, findingOf } from '../model/finding.ts'
 import { printable } from '../model/printable.ts'
@@ -23,7 +23,7 @@ import { readReadiness } from './readiness.ts'
 import type { FindAuthConfig } from './required-headers.ts'
 import { routeSubject } from './route/discover-routes.ts'
 import { nameOf } from './route/landscape.ts'
-import { pendingThrough, type ResourceWalk, remotesThrough } from './routed-remotes.ts'
+import { pendingThrough, type ResourceWalk, remotesThrough, waysOf } from './routed-remotes.ts'
 
 /** What a resource is examined against. */
 export type Surroundings = {
@@ -36,7 +36,7 @@ export type Surroundings = {
 
 type Endpoints = {
   readonly remotes: readonly CandidateRemote[]
-  readonly pending: readonly PendingRemotes[]
+  readonly pending: readonly PendingWay[]
   readonly findings: readonly FindingDetail[]
 }
 
@@ -139,7 +139,7 @@ export const examine = (
       ) ?? '1.0.0',
     icon: take('registry-icon', readIcon),
     remotes: isReady ? endpoints.remotes : [],
-    pending: isReady ? endpoints.pending : [{}],
+    pending: isReady ? endpoints.pending : [...endpoints.pending, ...waysOf(endpoints.remotes)],
     tier: take('registry-tier', readTier),
     tags: take('registry-category', readTags),
     tools: take('tools', () => readTools(resource)),

@@ -1,15 +1,10 @@
 import type { FindingDetail } from '../model/finding.ts'
+import { meansNo } from '../model/opt-out.ts'
 import { quote } from '../model/printable.ts'
 import { namesUrl } from './direct-remote.ts'
 import type { DiscoveryOptions } from './options.ts'
 
 type Annotations = ReadonlyMap<string, unknown>
-
-const OPT_OUTS = ['false', 'no', 'off', 'n', 'f', '0']
-
-/** An opt-out in any of its spellings: to list against one would be worse than not to list. */
-export const meansNo = (value: unknown): boolean =>
-  typeof value === 'string' ? OPT_OUTS.includes(value.trim().toLowerCase()) : value === false
 
 export type OptIn = { readonly isExported: boolean; readonly findings: readonly FindingDetail[] }
 

@@ -1,4 +1,4 @@
-import type { CandidateRemote, PendingRemotes } from '../model/candidate.ts'
+import type { CandidateRemote, PendingWay } from '../model/candidate.ts'
 import type { FindingDetail } from '../model/finding.ts'
 import type { McpResource } from '../model/snapshot.ts'
 import { nameOf } from './route/landscape.ts'
@@ -6,11 +6,11 @@ import { ownerName, type RouteEndpoint } from './route/url.ts'
 import type { RouteWalk } from './route/walk.ts'
 import { readTransport } from './transport.ts'
 
-/** What one route has for one resource: the walk as a whole, the URLs for the resource, and whether any path leads to it. */
+/** What one route has for one resource: the walk as a whole, the URLs for the resource, and the paths that lead to it. */
 export type ResourceWalk = {
   readonly walk: RouteWalk
   readonly endpoints: readonly RouteEndpoint[]
-  readonly hasPath: boolean
+  readonly paths: readonly string[]
 }
 
 export type RoutedRemotes = {
@@ -38,15 +38,35 @@ export const remotesThrough = (walks: readonly ResourceWalk[], resource: McpReso
 }
 
 /** The ways to a resource that are only closed for the moment: what was listed through them stays for the grace. */
-export const pendingThrough = (walks: readonly ResourceWalk[]): readonly PendingRemotes[] =>
+export const pendingThrough = (walks: readonly ResourceWalk[]): readonly PendingWay[] =>
   walks
-    .filter(({ hasPath }) => hasPath)
-    .flatMap(({ walk: { route, pendingHosts, unread } }) => [
-      ...pendingHosts.map(({ attachment, host }) => ({
-        route: nameOf(route),
-        owner: ownerName(attachment.parent),
-        listener: attachment.listener.name,
-        host,
-      })),
-      ...unread.map((owner) => ({ route: nameOf(route), owner })),
-    ])
+    .filter(({ paths }) => paths.length > 0)
+    .flatMap(({ walk, paths }) => {
+      const route = nameOf(walk.route)
+      return [
+        ...walk.pending.map(
+          ({ attachment: { parent, listener }, hostPattern, isJudged }): PendingWay => ({
+            kind: 'route',
+            route,
+            owner: ownerName(parent),
+            at: { listener: listener.name, hostPattern },
+            ...(isJudged && { paths }),
+          }),
+        ),
+        ...walk.unread.map((owner): PendingWay => ({ kind: 'route', route, owner, paths })),
+      ]
+    })
+
+/** The ways of remotes that are healthy themselves, of a resource that is not ready. */
+export const waysOf = (remotes: readonly CandidateRemote[]): readonly PendingWay[] =>
+  remotes.map(({ url, origin }) =>
+    origin === undefined
+      ? { kind: 'direct', url }
+      : {
+          kind: 'route',
+          route: origin.route,
+          owner: origin.owner,
+          at: { listener: origin.listener, hostPattern: origin.host },
+          paths: [origin.path],
+        },
+  )

@@ -20,13 +20,18 @@ export type RouteOrigin = {
 /** A remote and where it comes from: a route, or the resource itself. */
 export type CandidateRemote = Remote & { readonly origin?: RouteOrigin }
 
-/** Remotes that are closed by something that passes by itself. What is not said fits every remote. */
-export type PendingRemotes = {
-  readonly route?: string
-  readonly owner?: string
-  readonly listener?: string
-  readonly host?: string
-}
+/** A way that is closed by something that passes by itself: a URL of the resource's own, or through a route. */
+export type PendingWay =
+  | { readonly kind: 'direct'; readonly url: string }
+  | {
+      readonly kind: 'route'
+      readonly route: string
+      readonly owner: string
+      /** Absent where the owner could not be read, so that nobody knows its listeners. */
+      readonly at?: { readonly listener: string; readonly hostPattern: string }
+      /** Absent while the controller has not judged the route as it is now: until then it serves what it served. */
+      readonly paths?: readonly string[]
+    }
 
 /** A resource that asked to be listed and has what listing needs. Its final name is the fold's to give. */
 export type Candidate = {
@@ -41,7 +46,7 @@ export type Candidate = {
   readonly icon: string | undefined
   /** All of them, http beside https too: which are published is decided when grace is. */
   readonly remotes: readonly CandidateRemote[]
-  readonly pending: readonly PendingRemotes[]
+  readonly pending: readonly PendingWay[]
   readonly tier: string | undefined
   readonly tags: readonly string[] | undefined
   readonly tools: readonly string[] | undefined

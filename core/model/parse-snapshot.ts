@@ -2,6 +2,7 @@ import { canonicalJson, isDeeperThan } from './canonical-json.ts'
 import { type Finding, type FindingDetail, findingOf } from './finding.ts'
 import { isMap } from './is-map.ts'
 import type { ManifestDocument, Manifests } from './manifests.ts'
+import { meansNo } from './opt-out.ts'
 import { compareBy, compareText } from './order.ts'
 import { isKnownKind, parseObject } from './parse-object.ts'
 import { printable } from './printable.ts'
@@ -37,9 +38,12 @@ const subjectOf = (source: string, object: Readonly<Record<string, unknown>>): S
 
 type Copy = { readonly value: unknown; readonly object: SnapshotObject }
 
-/** A copy that keeps something back counts for more than one that gives it away. */
-const restraint = ({ object: { meta } }: Copy): number =>
-  meta.terminating || meta.annotations.has('authz-claims') || meta.annotations.get('registry-export') !== 'true' ? 0 : 1
+/** A copy that keeps something back counts for more than one that says nothing, and that for more than one that opts in. */
+const restraint = ({ object: { meta } }: Copy): number => {
+  const wanted = meta.annotations.get('registry-export')
+  if (meta.terminating || meta.annotations.has('authz-claims') || meansNo(wanted)) return 0
+  return wanted === 'true' ? 2 : 1
+}
 
 /** Copies with different content, in an order of their own: with that of the files, moving one would change the registry. */
 const differing = (copies: readonly Copy[]): readonly SnapshotObject[] => {

@@ -8,7 +8,10 @@ const name = z
   .regex(/^[a-z0-9][a-z0-9-]*$/, 'must be lower-case letters, digits and -, and start with a letter or a digit')
 const duration = z
   .string()
-  .refine((text) => parseDuration(text) !== undefined, 'must be a duration such as 30s, 10m, 1h30m or 30d')
+  .refine(
+    (text) => parseDuration(text) !== undefined,
+    'must be a duration such as 30s, 10m, 1h30m or 30d, at most 3650d',
+  )
 const claims = z
   .record(z.string(), z.unknown())
   .meta({ description: 'Who may see it. Until private registries are built, nothing with claims is published.' })

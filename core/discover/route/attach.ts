@@ -6,10 +6,13 @@ import type { Landscape } from './landscape.ts'
 import { type Attachment, attachToListeners } from './listeners.ts'
 import { attachToParent, parentRefsOf } from './parents.ts'
 
+/** An attachment that waits; for the route itself to be judged, or for what carries it. */
+export type PendingAttachment = { readonly attachment: Attachment; readonly isJudged: boolean }
+
 /** Where a route is attached; and where it would be, but for something that passes by itself. */
 export type Attached = Step<Attachment> & {
   readonly route: HttpRoute
-  readonly pending: readonly Attachment[]
+  readonly pending: readonly PendingAttachment[]
   /** Parents that could not be read, whose listeners nobody knows. */
   readonly unread: readonly string[]
 }
@@ -21,7 +24,7 @@ export const attach = (route: HttpRoute, landscape: Landscape): Attached => {
   const refs = parentRefsOf(route, landscape)
   if (refs.length === 0)
     return { route, pending: [], unread: [], ...stopped(obstacle('route', 'NoParentRefs', 'parentRefs')) }
-  const pending: Attachment[] = []
+  const pending: PendingAttachment[] = []
   const unread: string[] = []
   const steps = refs.flatMap((ref, index): readonly Step<Attachment>[] => {
     const at = `parentRefs[${index}]`
@@ -34,7 +37,9 @@ export const attach = (route: HttpRoute, landscape: Landscape): Attached => {
     if (found.length === 0 && !obstacles.every(isPending)) return [own]
     // What is in the way of a pending parent passes; what its listeners say about the route does not.
     const listeners = attachToListeners(route, known, at, landscape)
-    pending.push(...listeners.pending, ...(found.length === 0 ? listeners.found : []))
+    const isJudged = obstacles.every(({ stage }) => stage !== 'parent')
+    const waiting = found.length === 0 ? [...listeners.pending, ...listeners.found] : listeners.pending
+    pending.push(...waiting.map((attachment) => ({ attachment, isJudged })))
     return found.length === 0 ? [own] : [own, listeners]
   })
   return { route, pending, unread, ...join(steps) }

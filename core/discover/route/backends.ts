@@ -7,13 +7,13 @@ import {
   type RouteRule,
   type Service,
 } from '../../model/gateway.ts'
+import { meansNo } from '../../model/opt-out.ts'
 import { printable } from '../../model/printable.ts'
 import { MCP_KINDS, TOOLHIVE_GROUP } from '../../model/resource.ts'
 import type { McpResource } from '../../model/snapshot.ts'
-import { meansNo } from '../opt-in.ts'
 import { notSelected } from '../scope.ts'
 import { conditionOf } from './condition.ts'
-import { obstacle, type Step, stopped, warning } from './diagnostic.ts'
+import { join, type Obstacle, obstacle, type Step, stopped, warning } from './diagnostic.ts'
 import { grantKey, type Landscape, resourceKey } from './landscape.ts'
 
 /** The MCP resource that a rule leads to, and through which Service. */
@@ -50,21 +50,25 @@ const isPermitted = (route: HttpRoute, ref: BackendRef, landscape: Landscape): b
   )
 }
 
+/** An MCPServerEntry has no Service. */
+const OWNER_KINDS = MCP_KINDS.filter((kind) => kind !== 'MCPServerEntry')
+
 const isMcpOwner = ({ apiVersion, kind }: OwnerRef): boolean =>
-  apiVersion.startsWith(`${TOOLHIVE_GROUP}/`) && MCP_KINDS.some((each) => each === kind)
+  apiVersion.startsWith(`${TOOLHIVE_GROUP}/`) && OWNER_KINDS.some((each) => each === kind)
 
 const ownerOf = ({ meta, owners }: Service, landscape: Landscape): McpResource | 'none' | 'missing' | 'unreadable' => {
   const mcp = owners.filter(isMcpOwner)
   const owner = mcp.find(({ controller }) => controller) ?? mcp[0]
-  if (owner === undefined) return 'none'
-  const resource = landscape.resources.get(resourceKey(owner.kind, meta.namespace, owner.name))
-  const kind = MCP_KINDS.find((each) => each === owner.kind)
-  if (resource === undefined && kind !== undefined && landscape.isUnreadable(kind, meta.namespace, owner.name))
-    return 'unreadable'
-  const hasNoUid = landscape.readAs === 'manifests' && (owner.uid === undefined || resource?.meta.uid === undefined)
-  return resource !== undefined && (hasNoUid || (owner.uid !== undefined && owner.uid === resource.meta.uid))
-    ? resource
-    : 'missing'
+  const kind = OWNER_KINDS.find((each) => each === owner?.kind)
+  if (owner === undefined || kind === undefined) return 'none'
+  const byUid =
+    owner.uid === undefined ? undefined : landscape.resourcesByUid.get(resourceKey(kind, meta.namespace, owner.uid))
+  if (byUid !== undefined) return byUid
+  if (landscape.isUnreadable(kind, meta.namespace, owner.name)) return 'unreadable'
+  // The name alone says nothing: the resource may have been made anew. In files there may be no uid to ask for.
+  const byName = landscape.resources.get(resourceKey(kind, meta.namespace, owner.name))
+  const hasNoUid = landscape.readAs === 'manifests' && (owner.uid === undefined || byName?.meta.uid === undefined)
+  return byName !== undefined && hasNoUid ? byName : 'missing'
 }
 
 /** The resource that a Service's name stands for, by how the operator names Services. */
@@ -73,32 +77,35 @@ const resourceByServiceName = ({ namespace, name }: BackendRef, landscape: Lands
     ['MCPRemoteProxy', /^mcp-(.+)-remote-proxy$/.exec(name)?.[1]],
     ['MCPServer', /^mcp-(.+)-proxy$/.exec(name)?.[1]],
     ['VirtualMCPServer', /^vmcp-(.+)$/.exec(name)?.[1]],
-    ...MCP_KINDS.map((kind) => [kind, name] as const),
+    ...OWNER_KINDS.map((kind) => [kind, name] as const),
   ]
   return names.flatMap(([kind, own]) =>
     own === undefined ? [] : (landscape.resources.get(resourceKey(kind, namespace, own)) ?? []),
   )[0]
 }
 
-const found = (resource: McpResource, ref: BackendRef, at: string, landscape: Landscape): Step<Backend> => {
+const found = (resource: McpResource, ref: BackendRef): Step<Backend> => ({
+  found: [
+    {
+      resource,
+      service: `${ref.namespace}/${ref.name}`,
+      weight: ref.weight,
+      rewrite: ref.rewrite,
+      hasExtension: ref.hasExtension,
+    },
+  ],
+  obstacles: [],
+  warnings: [],
+})
+
+/** Why a resource is not to be listed, whoever leads to it. */
+const barOf = (resource: McpResource, at: string, landscape: Landscape): Obstacle | undefined => {
   const name = `${resource.kind} ${resource.meta.namespace}/${resource.meta.name}`
   if (notSelected(resource, landscape.scope) !== undefined)
-    return stopped(obstacle('backend', 'McpResourceNotSelected', at, name))
-  if (meansNo(resource.meta.annotations.get('registry-export')))
-    return stopped(obstacle('backend', 'McpResourceOptedOut', at, name))
-  return {
-    found: [
-      {
-        resource,
-        service: `${ref.namespace}/${ref.name}`,
-        weight: ref.weight,
-        rewrite: ref.rewrite,
-        hasExtension: ref.hasExtension,
-      },
-    ],
-    obstacles: [],
-    warnings: [],
-  }
+    return obstacle('backend', 'McpResourceNotSelected', at, name)
+  return meansNo(resource.meta.annotations.get('registry-export'))
+    ? obstacle('backend', 'McpResourceOptedOut', at, name)
+    : undefined
 }
 
 const follow = (route: HttpRoute, ref: BackendRef, at: string, landscape: Landscape): Step<Backend> => {
@@ -115,7 +122,7 @@ const follow = (route: HttpRoute, ref: BackendRef, at: string, landscape: Landsc
       return stopped(obstacle('backend', 'BackendUnreadable', at, name))
     const guess = landscape.readAs === 'manifests' ? resourceByServiceName(ref, landscape) : undefined
     if (guess === undefined) return stopped(obstacle('backend', 'BackendNotFound', at, name))
-    const step = found(guess, ref, at, landscape)
+    const step = found(guess, ref)
     return {
       ...step,
       warnings: [warning('ServiceAssumed', at, name, `${guess.kind} ${guess.meta.namespace}/${guess.meta.name}`)],
@@ -129,38 +136,30 @@ const follow = (route: HttpRoute, ref: BackendRef, at: string, landscape: Landsc
   const owner = ownerOf(service, landscape)
   if (owner === 'unreadable') return stopped(obstacle('backend', 'BackendUnreadable', at, name))
   if (owner === 'none') return stopped(obstacle('backend', 'NoMcpBackend', at, name))
-  return owner === 'missing'
-    ? stopped(obstacle('backend', 'McpResourceNotFound', at, name))
-    : found(owner, ref, at, landscape)
+  return owner === 'missing' ? stopped(obstacle('backend', 'McpResourceNotFound', at, name)) : found(owner, ref)
 }
 
-/** Which MCP resource answers a rule: the heaviest of its backends, the first among equals. */
+/** Which MCP resource answers a rule: the heaviest of its backends, the first among equals. If it is barred, nobody is listed for it. */
 export const findBackend = (route: HttpRoute, rule: RouteRule, at: string, landscape: Landscape): Step<Backend> => {
   if (rule.redirects) return stopped(obstacle('rule', 'RuleRedirects', at))
   if (rule.backends.length === 0) return stopped(obstacle('rule', 'NoBackendRefs', at))
   const steps = rule.backends.map((ref, index) => follow(route, ref, `${at}.backendRefs[${index}]`, landscape))
-  const backends = steps.flatMap((step) => step.found)
-  const warnings = steps.flatMap((step) => step.warnings)
+  const { found: backends, obstacles, warnings } = join(steps)
   const heaviest = backends.reduce<Backend | undefined>(
     (best, each) => (best === undefined || each.weight > best.weight ? each : best),
     undefined,
   )
-  if (heaviest !== undefined) {
-    if (new Set(backends.map(({ resource }) => resource)).size > 1)
-      warnings.push(
-        warning(
-          'MultipleMcpBackends',
-          at,
-          `${heaviest.resource.kind} ${heaviest.resource.meta.namespace}/${heaviest.resource.meta.name}`,
-        ),
-      )
-    if (steps.some((step, index) => step.found.length === 0 && rule.backends[index]?.weight !== 0))
-      warnings.push(warning('MixedBackends', at))
-    if (rule.hasExtension || heaviest.hasExtension) warnings.push(warning('ExtensionFilter', at))
-  }
-  return {
-    found: heaviest === undefined ? [] : [heaviest],
-    obstacles: steps.flatMap((step) => step.obstacles),
-    warnings,
-  }
+  if (heaviest === undefined) return { found: [], obstacles, warnings }
+  const bar = barOf(heaviest.resource, at, landscape)
+  if (bar !== undefined) return { found: [], obstacles: [...obstacles, bar], warnings }
+  const { kind, meta } = heaviest.resource
+  const isMixed = steps.some((step, index) => step.found.length === 0 && rule.backends[index]?.weight !== 0)
+  const noticed = [
+    ...(new Set(backends.map(({ resource }) => resource)).size > 1
+      ? [warning('MultipleMcpBackends', at, `${kind} ${meta.namespace}/${meta.name}`)]
+      : []),
+    ...(isMixed ? [warning('MixedBackends', at)] : []),
+    ...(rule.hasExtension || heaviest.hasExtension ? [warning('ExtensionFilter', at)] : []),
+  ]
+  return { found: [heaviest], obstacles, warnings: [...warnings, ...noticed] }
 }

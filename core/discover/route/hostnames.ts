@@ -1,27 +1,18 @@
+import { matchesHost } from '../../model/host-pattern.ts'
 import { printable } from '../../model/printable.ts'
 import { type Obstacle, obstacle, type Step, stopped } from './diagnostic.ts'
-
-// A pattern is a precise name, `*.` and a suffix, or empty for any host.
 
 const HOSTNAME = /^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
 /** Would a client take this name for what it is? `0x7f.1` is an address to it, and a broken `xn--` nothing at all. */
-export const isPlainName = (name: string): boolean => {
+const isPlainName = (name: string): boolean => {
   // Only a last label that begins with a digit, or an encoded one, is not what it seems.
   if (!/(^|\.)\d[^.]*$|(^|\.)xn--/.test(name)) return true
   return !/^[\d.]+$/.test(name) && URL.parse(`http://${name}/`)?.hostname === name
 }
 
-const isHostname = (text: string): boolean =>
+export const isHostname = (text: string): boolean =>
   text.length <= 253 && HOSTNAME.test(text) && isPlainName(text.replace(/^\*\./, ''))
-
-export const isWildcard = (pattern: string): boolean => pattern.startsWith('*.')
-
-/** A wildcard stands for one or more labels, never for none. */
-export const matchesHost = (pattern: string, host: string): boolean =>
-  pattern === '' ||
-  pattern === host ||
-  (isWildcard(pattern) && host.length >= pattern.length && host.endsWith(pattern.slice(1)))
 
 /** The more specific of the two, if they have anything in common. */
 const intersect = (a: string, b: string): string | undefined => {

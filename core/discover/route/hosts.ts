@@ -1,9 +1,10 @@
 import type { Gateway, GatewayAddress } from '../../model/gateway.ts'
+import { isWildcard, matchesHost } from '../../model/host-pattern.ts'
 import { compareText } from '../../model/order.ts'
 import { printable } from '../../model/printable.ts'
 import { isAddress, rangeOfHost } from '../endpoint.ts'
 import { join, obstacle, type Step, stopped, warning } from './diagnostic.ts'
-import { isPlainName, isWildcard, matchesHost, patternsOf } from './hostnames.ts'
+import { isHostname, patternsOf } from './hostnames.ts'
 import { type Landscape, nameOf } from './landscape.ts'
 import { hasGateway, whyNotAttached } from './listener-set.ts'
 import type { Attachment } from './listeners.ts'
@@ -25,8 +26,7 @@ const parseAddress = ({ type, value }: GatewayAddress): readonly Address[] => {
     return type === undefined || type === 'IPAddress'
       ? [{ family: text.includes(':') ? 'IPv6' : 'IPv4', value: text }]
       : []
-  const isName =
-    (type === undefined || type === 'Hostname') && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(text) && isPlainName(text)
+  const isName = (type === undefined || type === 'Hostname') && isHostname(text) && !isWildcard(text)
   return isName ? [{ family: 'hostname', value: text }] : []
 }
 

@@ -21,6 +21,7 @@ export type Landscape = {
   readonly grants: ReadonlyMap<string, readonly ReferenceGrant[]>
   readonly namespaceLabels: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly resources: ReadonlyMap<string, McpResource>
+  readonly resourcesByUid: ReadonlyMap<string, McpResource>
 }
 
 type Named = { readonly meta: { readonly namespace: string; readonly name: string } }
@@ -67,5 +68,12 @@ export const surveyOf = (snapshot: Snapshot, options: DiscoveryOptions): Landsca
       resourceKey(resource.kind, resource.meta.namespace, resource.meta.name),
       resource,
     ]),
+  ),
+  resourcesByUid: new Map(
+    snapshot.resources.flatMap((resource) =>
+      resource.meta.uid === undefined
+        ? []
+        : [[resourceKey(resource.kind, resource.meta.namespace, resource.meta.uid), resource] as const],
+    ),
   ),
 })

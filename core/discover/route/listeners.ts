@@ -37,24 +37,25 @@ const schemeOf = ({ protocol, tlsMode }: Listener, status: ListenerStatus | unde
   return protocol === 'TLS' && status?.supportedKinds?.some(isHttpRoute) ? 'https' : undefined
 }
 
+/** Both must say so: a status may lag behind what the listener allows, or know that the controller cannot do it. */
 const takesHttpRoutes = ({ kinds }: Listener, status: ListenerStatus | undefined): boolean =>
-  (kinds.length === 0 || kinds.some(isHttpRoute)) &&
-  (status?.supportedKinds === undefined || status.supportedKinds.some(isHttpRoute))
+  (kinds.length === 0 || kinds.some(isHttpRoute)) && (status?.supportedKinds?.some(isHttpRoute) ?? true)
 
-/** What the status of a listener says against it; a Gateway may say nothing, a ListenerSet must speak for each. */
+/** What the status of a listener says against it. A Gateway may be silent about one, a ListenerSet must speak for each. */
 const healthOf = (
   { owner, gateway }: Parent,
   status: ListenerStatus | undefined,
 ): RouteCode | 'unknown' | undefined => {
-  const is = (type: string): string | undefined => conditionOf(status?.conditions ?? [], type)?.status
+  if (status === undefined) {
+    if (owner.kind === 'ListenerSet') return 'ListenerNotAccepted'
+    const programmed = conditionOf(gateway.conditions, 'Programmed')?.status
+    return programmed === undefined || programmed === 'True' ? 'unknown' : 'ListenerNotProgrammed'
+  }
+  const is = (type: string): string | undefined => conditionOf(status.conditions, type)?.status
   if (is('Conflicted') === 'True') return 'ListenerConflicted'
-  if (is('Accepted') !== 'True' && (owner.kind === 'ListenerSet' || is('Accepted') !== undefined))
-    return 'ListenerNotAccepted'
-  if (is('Programmed') !== undefined) return is('Programmed') === 'True' ? undefined : 'ListenerNotProgrammed'
-  if (is('ResolvedRefs') === 'False') return 'ListenerNotProgrammed'
-  if (is('Accepted') !== undefined) return undefined
-  const programmed = conditionOf(gateway.conditions, 'Programmed')?.status
-  return programmed === undefined || programmed === 'True' ? 'unknown' : 'ListenerNotProgrammed'
+  if (is('Accepted') !== 'True') return 'ListenerNotAccepted'
+  const isProgrammed = is('Programmed') === undefined ? is('ResolvedRefs') !== 'False' : is('Programmed') === 'True'
+  return isProgrammed ? undefined : 'ListenerNotProgrammed'
 }
 
 const attachToListener = (

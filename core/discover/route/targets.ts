@@ -10,8 +10,13 @@ import type { Landscape } from './landscape.ts'
 import type { PathTable } from './path-table.ts'
 import { findPaths, isPath, primaryMethod, type RoutePath, strips, tableOf, transportPath } from './paths.ts'
 
-/** A path to publish, and the matched one that it was made from, which is used where it leads elsewhere. */
-export type TargetPath = { readonly path: string; readonly matched: string; readonly match: number }
+/** A path to publish, and the matched one, which is used where it leads elsewhere. `isWanted` by `registry-path`. */
+export type TargetPath = {
+  readonly path: string
+  readonly matched: string
+  readonly match: number
+  readonly isWanted?: true
+}
 
 /** A rule that leads to an MCP resource, and the paths under which it is reached. */
 export type Target = {
@@ -73,7 +78,11 @@ const overridePath = (route: HttpRoute, winner: Winner, step: Step<Target>): Ste
     detail.code === 'EndpointPathUnreachable' && replaced.has(detail.at)
   const found = step.found.map((each) =>
     isSame(each)
-      ? { ...each, paths: each === target ? each.paths.slice(0, 1).map((first) => ({ ...first, path })) : [] }
+      ? {
+          ...each,
+          paths:
+            each === target ? each.paths.slice(0, 1).map((first) => ({ ...first, path, isWanted: true as const })) : [],
+        }
       : each,
   )
   return { ...step, found, warnings: step.warnings.filter((detail) => !isMoot(detail)) }

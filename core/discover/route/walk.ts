@@ -1,7 +1,8 @@
 import type { FindingDetail } from '../../model/finding.ts'
 import type { HttpRoute } from '../../model/gateway.ts'
+import { isWildcard } from '../../model/host-pattern.ts'
 import { printable } from '../../model/printable.ts'
-import type { Attached } from './attach.ts'
+import type { Attached, PendingAttachment } from './attach.ts'
 import type { Competition } from './competition.ts'
 import { join, type Obstacle, obstacle, type Step, warning } from './diagnostic.ts'
 import { findHosts, type Host, type Siblings } from './hosts.ts'
@@ -11,6 +12,21 @@ import { primaryMethod } from './paths.ts'
 import { endpointOf, findTargets, type Target, type TargetPath } from './targets.ts'
 import { type RouteEndpoint, urlOf } from './url.ts'
 
+/** A host, or a pattern where the name is the Gateway's to give. */
+export type PendingHost = PendingAttachment & { readonly hostPattern: string }
+
+/** A precise name must still be reached; what stands for a pattern may be unknown for the moment. */
+const pendingHostsOf = (
+  waiting: PendingAttachment,
+  siblings: Siblings,
+  landscape: Landscape,
+): readonly PendingHost[] => {
+  const reached = new Set(findHosts(waiting.attachment, siblings, landscape).found.map(({ host }) => host))
+  return waiting.attachment.hosts.flatMap(({ common }) =>
+    common === '' || isWildcard(common) || reached.has(common) ? [{ ...waiting, hostPattern: common }] : [],
+  )
+}
+
 /** All of a route's ways: how far each came, and the URLs at the end. */
 export type RouteWalk = {
   readonly route: HttpRoute
@@ -18,8 +34,8 @@ export type RouteWalk = {
   readonly hosts: readonly Host[]
   readonly targets: readonly Target[]
   readonly endpoints: readonly RouteEndpoint[]
-  /** Hosts that would be reached but for something that passes by itself, and parents of which nothing is known. */
-  readonly pendingHosts: readonly Host[]
+  /** Where the route would be reached but for something that passes by itself, and parents of which nothing is known. */
+  readonly pending: readonly PendingHost[]
   readonly unread: readonly string[]
   readonly obstacles: readonly Obstacle[]
   readonly warnings: readonly FindingDetail[]
@@ -29,7 +45,7 @@ export type RouteWalk = {
 const meet = (
   host: Host,
   target: Target,
-  { path, matched, match }: TargetPath,
+  { path, matched, match, isWanted }: TargetPath,
   route: HttpRoute,
   competition: Competition,
   landscape: Landscape,
@@ -39,6 +55,9 @@ const meet = (
   const winner = answers(path)
   const isFallback = winner !== route && path !== matched && answers(matched) === route
   const taken = isFallback ? matched : path
+  const lost = isWanted
+    ? warning('EndpointPathUnreachable', 'registry-path', path)
+    : warning('EndpointPathUnreachable', `rules[${target.rule}]`, matched, endpointOf(target.transport))
   const at = `rules[${target.rule}].matches[${match}]`
   const order = target.rule * 100_000 + match
   if (winner !== route && !isFallback)
@@ -59,9 +78,7 @@ const meet = (
   return {
     found: [endpoint],
     obstacles: [],
-    warnings: isFallback
-      ? [warning('EndpointPathUnreachable', `rules[${target.rule}]`, matched, endpointOf(target.transport))]
-      : [],
+    warnings: isFallback ? [lost] : [],
   }
 }
 
@@ -87,7 +104,7 @@ export const walkRoute = (
     hosts: hosts.found,
     targets: targets.found,
     endpoints: met.found,
-    pendingHosts: attached.pending.flatMap((attachment) => findHosts(attachment, siblings, landscape).found),
+    pending: attached.pending.flatMap((waiting) => pendingHostsOf(waiting, siblings, landscape)),
     unread: attached.unread,
     obstacles: [...attached.obstacles, ...hosts.obstacles, ...targets.obstacles, ...met.obstacles],
     warnings: [...attached.warnings, ...hosts.warnings, ...targets.warnings, ...met.warnings],
