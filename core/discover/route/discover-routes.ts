@@ -26,16 +26,16 @@ export const routeSubject = (source: string, { meta }: HttpRoute): Subject => ({
 
 /** One URL through two Gateways, for two servers: the route that comes first in the order of the API has it. */
 const settleUrls = (walks: readonly RouteWalk[]): readonly RouteWalk[] => {
-  const holders = new Map<string, { readonly route: HttpRoute; readonly endpoint: RouteEndpoint }>()
-  for (const { route, endpoints } of [...walks].sort((a, b) => routeOrder(a.route, b.route))) {
-    for (const endpoint of endpoints) if (!holders.has(endpoint.url)) holders.set(endpoint.url, { route, endpoint })
+  const holders = new Map<string, RouteEndpoint>()
+  for (const { endpoints } of [...walks].sort((a, b) => routeOrder(a.route, b.route))) {
+    for (const endpoint of endpoints) if (!holders.has(endpoint.url)) holders.set(endpoint.url, endpoint)
   }
   return walks.map((walk) => {
-    const isTaken = ({ url, resource }: RouteEndpoint): boolean => holders.get(url)?.endpoint.resource !== resource
+    const isTaken = ({ url, resource }: RouteEndpoint): boolean => holders.get(url)?.resource !== resource
     const lost = walk.endpoints.filter(isTaken)
     if (lost.length === 0) return walk
     const stops = lost.map(({ url }) =>
-      obstacle('match', 'ShadowedByRoute', url, url, `HTTPRoute ${holders.get(url)?.endpoint.route}`),
+      obstacle('match', 'ShadowedByRoute', url, url, `HTTPRoute ${holders.get(url)?.route}`),
     )
     return {
       ...walk,

@@ -9,10 +9,9 @@ import { type Landscape, nameOf } from './landscape.ts'
 import { hasGateway, whyNotAttached } from './listener-set.ts'
 import type { Attachment } from './listeners.ts'
 
-/** A host under which a listener is reached, and the route hostname that it comes from. */
+/** A host under which a listener is reached. */
 export type Host = {
   readonly attachment: Attachment
-  readonly own: string
   readonly host: string
   readonly source: 'hostname' | 'address'
 }
@@ -43,11 +42,11 @@ const bestAddresses = (gateway: Gateway): readonly Address[] => {
   return usable.filter((address) => address.family === family).sort((a, b) => compareText(a.value, b.value))
 }
 
-const hostsOf = (attachment: Attachment, own: string, pattern: string, landscape: Landscape): Step<Host> => {
+const hostsOf = (attachment: Attachment, pattern: string, landscape: Landscape): Step<Host> => {
   const { gateway } = attachment.parent
   const at = `Gateway ${nameOf(gateway)}`
   const found = (source: Host['source'], ...hosts: readonly string[]): Step<Host> => ({
-    found: hosts.map((host) => ({ attachment, own, host, source })),
+    found: hosts.map((host) => ({ attachment, host, source })),
     obstacles: [],
     warnings: [],
   })
@@ -106,8 +105,8 @@ const reach = (host: Host, siblings: Siblings, at: string): Step<Host> => {
 export const findHosts = (attachment: Attachment, siblings: Siblings, landscape: Landscape): Step<Host> => {
   const { gateway, owner } = attachment.parent
   const at = `listener ${printable(attachment.listener.name)} of ${owner.kind} ${nameOf(owner)}`
-  const steps = attachment.hosts.map(({ own, common }): Step<Host> => {
-    const named = hostsOf(attachment, own, common, landscape)
+  const steps = attachment.hosts.map(({ common }): Step<Host> => {
+    const named = hostsOf(attachment, common, landscape)
     return join([{ ...named, found: [] }, ...named.found.map((host) => reach(host, siblings, at))])
   })
   const { found, obstacles } = join(steps)

@@ -52,7 +52,7 @@ const judge = (
 /** Did the controller of this parent accept the route, and does it speak of the route as it is now? */
 const accept = (route: HttpRoute, { ref, gateway }: Parent, at: string, landscape: Landscape): Step<ParentStatus> => {
   if (route.status === undefined && landscape.readAs === 'manifests')
-    return { found: [], obstacles: [], warnings: [{ code: 'StatusAssumed', at: 'the route' }] }
+    return { found: [], obstacles: [], warnings: [{ code: 'StatusAssumed', at: 'The route' }] }
   const controller = landscape.gatewayClasses.get(gateway.className)?.controllerName
   // Policy controllers write entries of their own, without Accepted.
   const entries = (route.status ?? []).filter(
