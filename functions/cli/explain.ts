@@ -1,5 +1,6 @@
 import type { Compiled } from '../../core/compile/compile.ts'
 import { namesUrl } from '../../core/discover/direct-remote.ts'
+import type { RouteWalk } from '../../core/discover/route/walk.ts'
 import type { Finding } from '../../core/model/finding.ts'
 import { MCP_KINDS, type McpKind, type Subject, subjectKey } from '../../core/model/resource.ts'
 import type { McpResource } from '../../core/model/snapshot.ts'
@@ -38,17 +39,18 @@ export const parseTarget = (text: string): Target => {
 /** What opted a resource in, and where its endpoint comes from. */
 const whyListed = (resource: McpResource, { walks }: Compilation): string => {
   const { annotations } = resource.meta
-  const routes = walks
-    .filter(({ walk }) => walk.targets.some(({ backend }) => backend.resource === resource))
-    .map(({ walk }) => `HTTPRoute/${walk.route.meta.namespace}/${walk.route.meta.name}`)
-  const hasUrl = namesUrl(annotations)
+  const named = (isIt: (walk: RouteWalk) => boolean): string =>
+    walks
+      .filter(({ walk }) => isIt(walk))
+      .map(({ walk }) => `HTTPRoute/${walk.route.meta.namespace}/${walk.route.meta.name}`)
+      .join(', ')
+  const asking = named(({ targets }) => targets.some(({ backend }) => backend.resource === resource))
+  const giving = named(({ endpoints }) => endpoints.some((endpoint) => endpoint.resource === resource))
   const optIn =
     annotations.get('registry-export') === 'true'
       ? 'registry-export: "true"'
-      : routes.length > 0
-        ? routes.join(', ')
-        : 'its registry-url, as discovery.requireExportAnnotation is false'
-  const endpoint = hasUrl ? 'the annotation registry-url' : routes.length > 0 ? routes.join(', ') : 'spec.remoteUrl'
+      : asking || 'its registry-url, as discovery.requireExportAnnotation is false'
+  const endpoint = namesUrl(annotations) ? 'the annotation registry-url' : giving || 'spec.remoteUrl'
   return `  Opted in by ${optIn}; the endpoint is from ${endpoint}.`
 }
 
