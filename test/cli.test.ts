@@ -17,6 +17,7 @@ const waypost = async (args: readonly string[], given: Given = {}) => {
   const errors: string[] = []
   const served: Parameters<World['listen']>[] = []
   const world: World = {
+    version: '1.2.3',
     environment: given.environment ?? {},
     now: () => Date.parse('2026-01-01T00:00:00Z'),
     print: (text) => void output.push(text),
@@ -91,6 +92,10 @@ describe('compile', () => {
     const { code, output, errors } = await waypost(args)
     expect([code, output]).toEqual([expected, ''])
     expect(errors).toContain(hint)
+  })
+
+  test('--version says which', async () => {
+    expect(await waypost(['--version'])).toMatchObject({ code: 0, output: '1.2.3\n' })
   })
 
   test('--help ends with 0', async () => {

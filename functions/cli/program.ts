@@ -80,6 +80,7 @@ const serve = async (
 const createProgram = (world: World, exit: (code: number) => void): Command => {
   const program = new Command('waypost')
     .description('Compiles the MCP registry from a Kubernetes cluster, and serves it.')
+    .version(world.version)
     .configureOutput({ writeOut: world.print, writeErr: world.printError })
     .exitOverride()
     .showSuggestionAfterError()

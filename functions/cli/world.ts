@@ -9,6 +9,7 @@ export type Listening = {
 
 /** What the commands need of the world; the entry gives it. */
 export type World = {
+  readonly version: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly now: () => number
   readonly print: (text: string) => void

@@ -2,11 +2,13 @@
 import { readFile } from 'node:fs/promises'
 import { createManifestReader } from '../../adapters/cluster/manifests.ts'
 import { OperationError } from '../../core/model/operation-error.ts'
+import manifest from '../../package.json' with { type: 'json' }
 import { run } from '../cli/program.ts'
 import type { World } from '../cli/world.ts'
 import { listen } from './node.ts'
 
 const world: World = {
+  version: manifest.version,
   environment: process.env,
   now: Date.now,
   print: (text) => void process.stdout.write(text),
@@ -25,6 +27,12 @@ const world: World = {
     }
   },
   listen,
+}
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(`waypost needs Node 22.19 or later; this is ${process.versions.node}.\n`)
+  process.exit(1)
 }
 
 // Who reads only the first lines closes the pipe; that is no failure.
