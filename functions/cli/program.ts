@@ -103,7 +103,7 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
     .option('--json', 'print JSON and nothing else')
     .addHelpText(
       'after',
-      '\nExamples:\n  waypost compile --from manifests/\n  kubectl get mcpservers,mcpserverentries -A -o yaml | waypost compile --from - --as cluster --json',
+      '\nExamples:\n  waypost compile --from manifests/\n  kubectl get mcpservers,mcpserverentries -A -o json | waypost compile --from - --as cluster --json',
     )
     .action(async (options: Reading & { readonly json?: true }) => {
       const { compilation } = await compileFrom(options, world)
