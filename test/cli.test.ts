@@ -183,6 +183,14 @@ describe('explain', () => {
     expect(stopped).toContain('HostnameNotMatched')
   })
 
+  test('a name with control characters does not reach the terminal', async () => {
+    const input =
+      'apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata:\n  name: r\n  namespace: n\n  annotations: { toolhive.stacklok.dev/registry-export: "true" }\nspec:\n  parentRefs: [{ name: "a\\e[2J", sectionName: "b\\u202e" }]\n'
+    const { output } = await waypost(['explain', 'HTTPRoute/n/r', '--from', '-'], { input })
+    expect(output).toContain('section b')
+    expect(output).not.toMatch(/[\p{Cf}]|(?!\n)\p{Cc}/u)
+  })
+
   test('of a document that cannot be read says so instead of only that it is not there', async () => {
     const { code, errors } = await waypost(['explain', 'MCPServer/team/a', '--from', '-'], { input: 'a: [' })
     expect([code, errors]).toEqual([1, expect.stringContaining('DocumentUnreadable')])

@@ -2,38 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { type Compiled, compile, type RegistryInputs } from '../core/compile/compile.ts'
 import type { RegistryState } from '../core/compile/state.ts'
 import type { Candidate } from '../core/model/candidate.ts'
-import type { McpKind } from '../core/model/resource.ts'
 import { serveDocument } from '../core/serve/served-registry.ts'
+import { candidateOf, T0 } from './candidate.ts'
 
 // The sequences of the publication that the fold decides, by their numbers.
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-const T0 = Date.parse('2026-01-01T00:00:00Z')
-
-const server = (name: string, more: Partial<Candidate> & { kind?: McpKind } = {}): Candidate => {
-  const { kind = 'MCPServer', ...fields } = more
-  return {
-    ref: { source: 'cluster', kind, namespace: 'team', name },
-    createdAt: T0,
-    uid: undefined,
-    image: undefined,
-    wantedName: `dev.stacklok.toolhive/team.${name}`,
-    title: undefined,
-    description: `Server ${name}`,
-    version: '1.0.0',
-    icon: undefined,
-    remotes: [{ type: 'streamable-http', url: `https://mcp.example.com/${kind}/${name}` }],
-    pending: [],
-    tier: undefined,
-    tags: undefined,
-    tools: undefined,
-    toolDefinitions: undefined,
-    group: undefined,
-    claims: undefined,
-    ...fields,
-  }
-}
 
 const inputs = (...candidates: readonly Candidate[]): RegistryInputs => ({
   registry: 'default',
@@ -60,8 +35,8 @@ const times = ({ state }: Compiled, name: string, version = '1.0.0') => {
   return entry && { publishedAt: entry.publishedAt, updatedAt: entry.updatedAt, statusChangedAt: entry.statusChangedAt }
 }
 
-const A = server('a')
-const B = server('b')
+const A = candidateOf('a')
+const B = candidateOf('b')
 
 describe('sequences of the publication', () => {
   test('1: the same input again changes neither the document nor the state', () => {
@@ -77,7 +52,7 @@ describe('sequences of the publication', () => {
 
   test('3: a changed description moves updatedAt of that entry, and nothing else', () => {
     const first = fold(undefined, T0, A, B)
-    const second = fold(first.state, T0 + HOUR, server('a', { description: 'Another' }), B)
+    const second = fold(first.state, T0 + HOUR, candidateOf('a', { description: 'Another' }), B)
     expect(second.document.digest).not.toBe(first.document.digest)
     expect(times(second, '.a')).toEqual({ publishedAt: T0, updatedAt: T0 + HOUR, statusChangedAt: T0 })
     expect(times(second, '.b')).toEqual(times(first, '.b'))
@@ -120,8 +95,8 @@ describe('sequences of the publication', () => {
     expect(times(back, '.a')).toEqual({ publishedAt: T0, updatedAt: T0 + 2 * HOUR, statusChangedAt: T0 + 2 * HOUR })
   })
 
-  const older = server('a')
-  const younger = server('a', { kind: 'VirtualMCPServer', createdAt: T0 + HOUR })
+  const older = candidateOf('a')
+  const younger = candidateOf('a', { kind: 'VirtualMCPServer', createdAt: T0 + HOUR })
   const suffixed = 'dev.stacklok.toolhive/team.a-virtualmcpserver'
 
   test('12: the younger of two keeps its suffix when the older goes', () => {
@@ -132,13 +107,13 @@ describe('sequences of the publication', () => {
 
   test('13: a name is reserved for its resource while the tombstone lives, and free after it', () => {
     const alone = fold(fold(undefined, T0, younger, older).state, T0 + DAY, younger)
-    const recreated = server('a', { createdAt: T0 + 2 * DAY })
+    const recreated = candidateOf('a', { createdAt: T0 + 2 * DAY })
     expect(active(fold(alone.state, T0 + 2 * DAY, younger, recreated))).toEqual([
       'dev.stacklok.toolhive/team.a',
       suffixed,
     ])
 
-    const other = server('a', { kind: 'MCPRemoteProxy', createdAt: T0 + 2 * DAY })
+    const other = candidateOf('a', { kind: 'MCPRemoteProxy', createdAt: T0 + 2 * DAY })
     expect(active(fold(alone.state, T0 + 2 * DAY, younger, other))).toEqual([
       'dev.stacklok.toolhive/team.a-mcpremoteproxy',
       suffixed,
@@ -153,7 +128,7 @@ describe('sequences of the publication', () => {
 
   test('14: one with an earlier creationTimestamp does not take the name of one that is listed', () => {
     const first = fold(undefined, T0, older)
-    const earlier = server('a', { kind: 'VirtualMCPServer', createdAt: T0 - DAY })
+    const earlier = candidateOf('a', { kind: 'VirtualMCPServer', createdAt: T0 - DAY })
     const second = fold(first.state, T0 + HOUR, older, earlier)
     expect(second.state.entries.map(({ name, owner }) => [name, owner.kind])).toEqual([
       ['dev.stacklok.toolhive/team.a', 'MCPServer'],
@@ -163,13 +138,13 @@ describe('sequences of the publication', () => {
 
   test('26: a clock that is set back does not make a time go back', () => {
     const first = fold(undefined, T0, A)
-    const second = fold(first.state, T0 - HOUR, server('a', { description: 'Another' }))
+    const second = fold(first.state, T0 - HOUR, candidateOf('a', { description: 'Another' }))
     expect(times(second, '.a')?.updatedAt).toBe(T0 + 1)
     expect(second.state.at).toBe(T0 + 1)
   })
 
   test('29: claims remove an entry at once, and its tombstone says nothing of it', () => {
-    const second = fold(fold(undefined, T0, A).state, T0 + HOUR, server('a', { claims: { team: 'x' } }))
+    const second = fold(fold(undefined, T0, A).state, T0 + HOUR, candidateOf('a', { claims: { team: 'x' } }))
     expect(active(second)).toEqual([])
     expect(second.document.entries[0]?.json).not.toMatch(/mcp\.example\.com|Server a/)
     expect(second.findings.map(({ code }) => code)).toEqual(['ClaimsRestricted'])
@@ -177,7 +152,7 @@ describe('sequences of the publication', () => {
 
   test('30: a new version is latest at once, and the old one a tombstone', () => {
     const first = fold(undefined, T0, A)
-    const second = fold(first.state, T0 + HOUR, server('a', { version: '1.1.0' }))
+    const second = fold(first.state, T0 + HOUR, candidateOf('a', { version: '1.1.0' }))
     expect(second.document.entries.map(({ version, status, isLatest }) => [version, status, isLatest])).toEqual([
       ['1.1.0', 'active', true],
       ['1.0.0', 'deleted', false],
@@ -198,7 +173,7 @@ describe('sequences of the publication', () => {
 describe('names', () => {
   test('between clusters the source is the suffix', () => {
     const [eu, us] = ['eu', 'us'].map((source) =>
-      server('a', {
+      candidateOf('a', {
         ref: { source, kind: 'MCPServer', namespace: 'team', name: 'a' },
         remotes: [{ type: 'sse', url: `https://${source}.example.com/a` }],
       }),
@@ -212,7 +187,7 @@ describe('names', () => {
 
   test('another naming gives other names, and the old ones become tombstones', () => {
     const first = fold(undefined, T0, A)
-    const renamed = fold(first.state, T0 + HOUR, server('a', { wantedName: 'com.toolhive.k8s.team/a1' }))
+    const renamed = fold(first.state, T0 + HOUR, candidateOf('a', { wantedName: 'com.toolhive.k8s.team/a1' }))
     expect(renamed.document.entries.map(({ name, status }) => [name, status])).toEqual([
       ['com.toolhive.k8s.team/a1', 'active'],
       ['dev.stacklok.toolhive/team.a', 'deleted'],
@@ -224,15 +199,20 @@ describe('URLs', () => {
   const url = { remotes: [{ type: 'sse', url: 'https://mcp.example.com/same' }] } as const
 
   test('the holder of a URL keeps it against an older resource', () => {
-    const first = fold(undefined, T0, server('b', url))
-    const second = fold(first.state, T0 + HOUR, server('b', url), server('a', { ...url, createdAt: T0 - DAY }))
+    const first = fold(undefined, T0, candidateOf('b', url))
+    const second = fold(
+      first.state,
+      T0 + HOUR,
+      candidateOf('b', url),
+      candidateOf('a', { ...url, createdAt: T0 - DAY }),
+    )
     expect(active(second)).toEqual(['dev.stacklok.toolhive/team.b'])
     expect(second.findings.map(({ code, subject }) => [code, subject.name])).toEqual([['UrlConflict', 'a']])
   })
 
   test('a URL that its holder has left is free', () => {
-    const first = fold(undefined, T0, server('b', url))
-    const second = fold(first.state, T0 + HOUR, server('b'), server('a', url))
+    const first = fold(undefined, T0, candidateOf('b', url))
+    const second = fold(first.state, T0 + HOUR, candidateOf('b'), candidateOf('a', url))
     expect(active(second)).toEqual(['dev.stacklok.toolhive/team.a', 'dev.stacklok.toolhive/team.b'])
   })
 })

@@ -71,6 +71,7 @@ const oddity = fc.oneof(
     '::1',
     '10.0.0.1',
   ),
+  fc.string({ unit: 'binary', maxLength: 12 }),
   fc.anything({ maxDepth: 2 }),
 )
 
@@ -94,7 +95,7 @@ describe('a cluster with odd parts', () => {
           const compilation = compileValues(objects, readAs)
           const json = compilationJson(compilation)
           expect(compilationJson(compileValues(shuffled(objects, seed), readAs))).toBe(json)
-          expect(renderCompilation(compilation)).not.toMatch(/undefined|\[object/)
+          expect(renderCompilation(compilation)).not.toMatch(/undefined|\[object|\p{Cf}|(?!\n)\p{Cc}/u)
           const [namespace = '', name = ''] = targetRoute.split('/')
           explain({ kind: 'HTTPRoute', namespace, name }, compilation)
           for (const { server } of compilation.registries.flatMap(({ document }) => document.entries)) {

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { parseManifests } from '../adapters/cluster/manifests.ts'
 import { type Compiled, compile } from '../core/compile/compile.ts'
 import type { RegistryState } from '../core/compile/state.ts'
-import type { Candidate } from '../core/model/candidate.ts'
 import { type Compilation, compileSnapshots, readSources } from '../functions/compile.ts'
 import { type Config, parseConfig } from '../functions/config/config.ts'
+import { candidateOf, T0 } from './candidate.ts'
 
 // Sequences 16 to 18 of the publication: a route that lags is not a route that is gone.
 
@@ -14,7 +14,6 @@ if (parsed.kind === 'bad') throw new Error('the default configuration is valid')
 const config: Config = parsed.config
 
 const MINUTE = 60_000
-const T0 = Date.parse('2026-01-01T00:00:00Z')
 const healthy = readFileSync(new URL('scenarios/route-grace/before.yaml', import.meta.url), 'utf8')
 
 const compileAt = (minutes: number, yaml: string, previous?: Compilation): Compilation =>
@@ -140,6 +139,28 @@ describe('a listed remote', () => {
     ).toEqual(['dev.stacklok.toolhive/app.b'])
   })
 
+  test('stays at its matched path too, where the path of the transport led elsewhere', () => {
+    const transport = parseConfig('discovery: { endpoint: transport }')
+    if (transport.kind === 'bad') throw new Error('valid')
+    const at = (minutes: number, yaml: string, previous?: Compilation): Compilation =>
+      compileSnapshots(
+        transport.config,
+        readSources(transport.config, { root: '.', documents: parseManifests('x.yaml', yaml) }, 'cluster'),
+        T0 + minutes * MINUTE,
+        previous?.registries,
+      )
+    const [prefixed, withoutIt] = [healthy, withoutCertificate].map((yaml) => changed(yaml, 'value: /mcp', 'value: /'))
+    const taker = prefixed?.split('---\n').find((each) => each.includes('kind: HTTPRoute')) ?? ''
+    const other = changed(
+      changed(changed(taker, 'value: /', 'value: /mcp'), 'name: r\n', 'name: taker\n'),
+      /registry-export: 'true'/,
+      "registry-export: 'false'",
+    )
+    const listed = at(0, `${prefixed}---\n${other}`)
+    expect(urls(listed)).toEqual(['https://r.example.com/'])
+    expect(urls(at(1, `${withoutIt}---\n${other}`, listed))).toEqual(['https://r.example.com/'])
+  })
+
   test('that was never listed is not listed by grace', () => {
     expect(urls(compileAt(0, notAccepted))).toEqual([])
   })
@@ -156,6 +177,12 @@ describe('a listed remote', () => {
   })
 })
 
+const healthyServer = candidateOf('a')
+const waiting = candidateOf('a', {
+  remotes: [],
+  pending: healthyServer.remotes.map(({ url }) => ({ kind: 'direct', url })),
+})
+
 test('19: the grace does not run while the source cannot be read, and begins anew with the next good read', () => {
   const at = (minutes: number, isFresh: boolean, previous: RegistryState | undefined, isPending: boolean) =>
     compile(
@@ -169,7 +196,7 @@ test('19: the grace does not run while the source cannot be read, and begins ane
             hasClaims: false,
             observedAt: T0 + (isFresh ? minutes : 1) * MINUTE,
             isFresh,
-            candidates: [candidate(isPending)],
+            candidates: [isPending ? waiting : healthyServer],
           },
         ],
         kubernetesMetadata: 'minimal',
@@ -184,30 +211,6 @@ test('19: the grace does not run while the source cannot be read, and begins ane
   const readAgain = at(61, true, unread.state, true)
   const later = at(70, true, readAgain.state, true)
   expect([pending, unread, readAgain, later, at(72, true, later.state, true)].map(active)).toEqual([1, 1, 1, 1, 0])
-})
-
-const candidate = (isPending: boolean): Candidate => ({
-  ...{
-    ref: { source: 'cluster', kind: 'MCPServer', namespace: 'n', name: 'a' },
-    createdAt: T0,
-    uid: undefined,
-    image: undefined,
-    wantedName: 'dev.example/n.a',
-    title: undefined,
-    description: 'A',
-    version: '1.0.0',
-    icon: undefined,
-  },
-  ...{
-    remotes: isPending ? [] : [{ type: 'sse', url: 'https://a.example.com/' }],
-    pending: isPending ? [{ kind: 'direct', url: 'https://a.example.com/' }] : [],
-    tier: undefined,
-    tags: undefined,
-    tools: undefined,
-    toolDefinitions: undefined,
-    group: undefined,
-    claims: undefined,
-  },
 })
 
 describe('a resource that is not ready', () => {

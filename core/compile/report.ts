@@ -4,7 +4,7 @@ import type { Compiled } from './compile.ts'
 
 const RANK = new Map(Object.keys(FINDING_CODES).map((code, index) => [code, index]))
 
-/** Did this keep the subject out? Some say so without an effect: nobody asked for it, or the route says why. */
+/** These keep a subject out without an effect of their own: nobody asked for it, or its route says why. */
 const QUIET_OBSTACLES: readonly string[] = ['NotExported', 'NotSelected', 'RouteWithoutUrl']
 const isObstacle = ({ code, effect }: Finding): boolean => effect === 'skipped' || QUIET_OBSTACLES.includes(code)
 

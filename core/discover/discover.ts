@@ -28,7 +28,8 @@ const walksByResource = (walks: readonly RouteWalk[]): ReadonlyMap<McpResource, 
       const own = {
         walk,
         endpoints: endpoints.get(resource) ?? [],
-        paths: targets.flatMap(({ paths }) => paths.map(({ path }) => path)),
+        // Either may have been published: the matched one where the other led elsewhere.
+        paths: targets.flatMap(({ paths }) => paths.flatMap(({ path, matched }) => [path, matched])),
       }
       const known = found.get(resource)
       if (known === undefined) found.set(resource, [own])

@@ -1,8 +1,8 @@
 import type { CandidateRemote, PendingWay } from '../model/candidate.ts'
 import type { FindingDetail } from '../model/finding.ts'
 import type { McpResource } from '../model/snapshot.ts'
-import { nameOf } from './route/landscape.ts'
-import { ownerName, type RouteEndpoint } from './route/url.ts'
+import { fullNameOf, nameOf } from './route/landscape.ts'
+import type { RouteEndpoint } from './route/url.ts'
 import type { RouteWalk } from './route/walk.ts'
 import { readTransport } from './transport.ts'
 
@@ -48,7 +48,7 @@ export const pendingThrough = (walks: readonly ResourceWalk[]): readonly Pending
           ({ attachment: { parent, listener }, hostPattern, isJudged }): PendingWay => ({
             kind: 'route',
             route,
-            owner: ownerName(parent),
+            owner: fullNameOf(parent.owner),
             at: { listener: listener.name, hostPattern },
             ...(isJudged && { paths }),
           }),

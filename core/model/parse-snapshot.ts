@@ -14,13 +14,15 @@ export type SnapshotReading = { readonly snapshot: Snapshot; readonly findings: 
 const MAX_DEPTH = 100
 const CLUSTER_SCOPED = ['Namespace', 'GatewayClass']
 
+/** Stands for items that are no list: they must not look like a list without any. */
+const NO_LIST = Symbol('no list')
+
 /** The objects of a document: itself, or those of a `List`, of an `MCPServerList`, or of a bare array. */
 const objectsOf = (value: unknown): readonly unknown[] => {
   if (Array.isArray(value)) return value.flatMap(objectsOf)
   if (!isMap(value) || typeof value.kind !== 'string' || !value.kind.endsWith('List') || !('items' in value))
     return [value]
-  // What is no list of items cannot be told from an empty one later.
-  if (!Array.isArray(value.items)) return value.items === null ? [] : ['no list']
+  if (!Array.isArray(value.items)) return value.items === null ? [] : [NO_LIST]
   // Items of a typed list carry neither apiVersion nor kind.
   const { apiVersion, kind } = value
   const own = kind === 'List' ? {} : { apiVersion, kind: kind.slice(0, -'List'.length) }
@@ -97,7 +99,11 @@ const createCollection = (source: string) => {
   const take = (value: unknown, { file, document }: ManifestDocument): FindingDetail | undefined => {
     if (value === null || value === undefined) return undefined
     if (!isMap(value))
-      return { code: 'DocumentUnreadable', document, problem: 'it is not a map of fields, or its items are no list' }
+      return {
+        code: 'DocumentUnreadable',
+        document,
+        problem: value === NO_LIST ? 'its items are no list' : 'it is not a map of fields',
+      }
     const { apiVersion, kind } = value
     if (typeof apiVersion !== 'string' || typeof kind !== 'string') return { code: 'NotAManifest', document }
     const parsed = parseObject(apiVersion, kind, value)

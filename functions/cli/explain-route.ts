@@ -1,9 +1,11 @@
 import { decisiveOf, STAGES } from '../../core/discover/route/diagnostic.ts'
 import type { RouteWalk } from '../../core/discover/route/walk.ts'
 import { withoutOutshone } from '../../core/model/outshone.ts'
+import { printable } from '../../core/model/printable.ts'
 
+/** Names in a route and a Gateway are text of others. */
 const rows = (step: string, texts: readonly string[]): readonly string[] =>
-  [...new Set(texts)].map((text) => `  ${step.padEnd(9)} ${text}`)
+  [...new Set(texts)].map((text) => `  ${step.padEnd(9)} ${printable(text, 300)}`)
 
 /** The URLs that a route gives, without http where https leads to the same place. */
 export const urlsOf = ({ endpoints }: RouteWalk): readonly string[] => [

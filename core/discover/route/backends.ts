@@ -8,13 +8,13 @@ import {
   type Service,
 } from '../../model/gateway.ts'
 import { meansNo } from '../../model/opt-out.ts'
-import { printable } from '../../model/printable.ts'
 import { MCP_KINDS, TOOLHIVE_GROUP } from '../../model/resource.ts'
 import type { McpResource } from '../../model/snapshot.ts'
 import { notSelected } from '../scope.ts'
 import { conditionOf } from './condition.ts'
 import { join, type Obstacle, obstacle, type Step, stopped, warning } from './diagnostic.ts'
-import { grantKey, type Landscape, resourceKey } from './landscape.ts'
+import { placeName } from './find-parent.ts'
+import { fullNameOf, grantKey, type Landscape, resourceKey } from './landscape.ts'
 
 /** The MCP resource that a rule leads to, and through which Service. */
 export type Backend = {
@@ -100,7 +100,7 @@ const found = (resource: McpResource, ref: BackendRef): Step<Backend> => ({
 
 /** Why a resource is not to be listed, whoever leads to it. */
 const barOf = (resource: McpResource, at: string, landscape: Landscape): Obstacle | undefined => {
-  const name = `${resource.kind} ${resource.meta.namespace}/${resource.meta.name}`
+  const name = fullNameOf(resource)
   if (notSelected(resource, landscape.scope) !== undefined)
     return obstacle('backend', 'McpResourceNotSelected', at, name)
   return meansNo(resource.meta.annotations.get('registry-export'))
@@ -109,7 +109,7 @@ const barOf = (resource: McpResource, at: string, landscape: Landscape): Obstacl
 }
 
 const follow = (route: HttpRoute, ref: BackendRef, at: string, landscape: Landscape): Step<Backend> => {
-  const name = printable(`${ref.kind} ${ref.namespace}/${ref.name}`, 200)
+  const name = placeName(ref)
   if (ref.weight === 0) return stopped(obstacle('backend', 'BackendWeightZero', at, name))
   if (ref.redirects) return stopped(obstacle('backend', 'BackendRedirects', at, name))
   if (ref.group !== '' || ref.kind !== 'Service')
@@ -125,7 +125,7 @@ const follow = (route: HttpRoute, ref: BackendRef, at: string, landscape: Landsc
     const step = found(guess, ref)
     return {
       ...step,
-      warnings: [warning('ServiceAssumed', at, name, `${guess.kind} ${guess.meta.namespace}/${guess.meta.name}`)],
+      warnings: [warning('ServiceAssumed', at, name, fullNameOf(guess))],
     }
   }
   if (service.type === 'ExternalName') return stopped(obstacle('backend', 'BackendExternalName', at, name))
@@ -152,11 +152,10 @@ export const findBackend = (route: HttpRoute, rule: RouteRule, at: string, lands
   if (heaviest === undefined) return { found: [], obstacles, warnings }
   const bar = barOf(heaviest.resource, at, landscape)
   if (bar !== undefined) return { found: [], obstacles: [...obstacles, bar], warnings }
-  const { kind, meta } = heaviest.resource
   const isMixed = steps.some((step, index) => step.found.length === 0 && rule.backends[index]?.weight !== 0)
   const noticed = [
     ...(new Set(backends.map(({ resource }) => resource)).size > 1
-      ? [warning('MultipleMcpBackends', at, `${kind} ${meta.namespace}/${meta.name}`)]
+      ? [warning('MultipleMcpBackends', at, fullNameOf(heaviest.resource))]
       : []),
     ...(isMixed ? [warning('MixedBackends', at)] : []),
     ...(rule.hasExtension || heaviest.hasExtension ? [warning('ExtensionFilter', at)] : []),

@@ -1,7 +1,7 @@
 import type { HttpRoute } from '../../model/gateway.ts'
 import { compareBy, compareText } from '../../model/order.ts'
 import { patternsOf } from './hostnames.ts'
-import { nameOf } from './landscape.ts'
+import { fullNameOf, nameOf } from './landscape.ts'
 import type { Attachment } from './listeners.ts'
 import { createPathTable, type PathTable } from './path-table.ts'
 
@@ -14,8 +14,7 @@ export const routeOrder = compareBy<HttpRoute>(
   (a, b) => compareText(nameOf(a), nameOf(b)),
 )
 
-const listenerKey = ({ parent, listener }: Attachment): string =>
-  `${parent.owner.kind} ${nameOf(parent.owner)} ${listener.name}`
+const listenerKey = ({ parent, listener }: Attachment): string => `${fullNameOf(parent.owner)} ${listener.name}`
 
 /** Every route that is attached takes part, exported or not, by hostname first and then by path: looked up, never compared in pairs. */
 export const holdCompetition = (

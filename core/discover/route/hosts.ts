@@ -5,7 +5,7 @@ import { printable } from '../../model/printable.ts'
 import { isAddress, rangeOfHost } from '../endpoint.ts'
 import { join, obstacle, type Step, stopped, warning } from './diagnostic.ts'
 import { isHostname, patternsOf } from './hostnames.ts'
-import { type Landscape, nameOf } from './landscape.ts'
+import { fullNameOf, type Landscape, nameOf } from './landscape.ts'
 import { hasGateway, whyNotAttached } from './listener-set.ts'
 import type { Attachment } from './listeners.ts'
 
@@ -44,7 +44,7 @@ const bestAddresses = (gateway: Gateway): readonly Address[] => {
 
 const hostsOf = (attachment: Attachment, pattern: string, landscape: Landscape): Step<Host> => {
   const { gateway } = attachment.parent
-  const at = `Gateway ${nameOf(gateway)}`
+  const at = fullNameOf(gateway)
   const found = (source: Host['source'], ...hosts: readonly string[]): Step<Host> => ({
     found: hosts.map((host) => ({ attachment, host, source })),
     obstacles: [],
@@ -104,7 +104,7 @@ const reach = (host: Host, siblings: Siblings, at: string): Step<Host> => {
 /** Under which hosts a client reaches what is attached to a listener. */
 export const findHosts = (attachment: Attachment, siblings: Siblings, landscape: Landscape): Step<Host> => {
   const { gateway, owner } = attachment.parent
-  const at = `listener ${printable(attachment.listener.name)} of ${owner.kind} ${nameOf(owner)}`
+  const at = `listener ${printable(attachment.listener.name)} of ${fullNameOf(owner)}`
   const steps = attachment.hosts.map(({ common }): Step<Host> => {
     const named = hostsOf(attachment, common, landscape)
     return join([{ ...named, found: [] }, ...named.found.map((host) => reach(host, siblings, at))])
@@ -113,5 +113,5 @@ export const findHosts = (attachment: Attachment, siblings: Siblings, landscape:
   const addresses = gateway.addresses.flatMap(parseAddress)
   const isInside =
     found.length > 0 && addresses.length > 0 && addresses.every(({ value }) => rangeOfHost(value) === 'clusterInternal')
-  return { found, obstacles, warnings: isInside ? [warning('ClusterLocalGateway', `Gateway ${nameOf(gateway)}`)] : [] }
+  return { found, obstacles, warnings: isInside ? [warning('ClusterLocalGateway', fullNameOf(gateway))] : [] }
 }

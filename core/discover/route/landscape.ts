@@ -1,4 +1,5 @@
 import type { Gateway, GatewayClass, ListenerSet, ReferenceGrant, Service } from '../../model/gateway.ts'
+import { printable } from '../../model/printable.ts'
 import { subjectKey } from '../../model/resource.ts'
 import type { McpResource, ObjectKind, ReadAs, Scope, Snapshot } from '../../model/snapshot.ts'
 import type { DiscoveryOptions } from '../options.ts'
@@ -28,6 +29,9 @@ type Named = { readonly meta: { readonly namespace: string; readonly name: strin
 
 export const nameOf = ({ meta }: Named): string =>
   meta.namespace === '' ? meta.name : `${meta.namespace}/${meta.name}`
+/** As sentences call an object: `MCPServer team/github`. That of a Gateway that was assumed is text of others. */
+export const fullNameOf = (object: Named & { readonly kind: string }): string =>
+  printable(`${object.kind} ${nameOf(object)}`, 400)
 export const resourceKey = (kind: string, namespace: string, name: string): string => `${kind}/${namespace}/${name}`
 
 const byName = <T extends Named>(objects: readonly T[]): ReadonlyMap<string, T> =>

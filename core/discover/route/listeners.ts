@@ -11,7 +11,7 @@ import { conditionOf } from './condition.ts'
 import { join, obstacle, type Step, stopped, warning } from './diagnostic.ts'
 import type { Parent } from './find-parent.ts'
 import { type CommonHost, intersectHosts } from './hostnames.ts'
-import { type Landscape, nameOf } from './landscape.ts'
+import { fullNameOf, type Landscape } from './landscape.ts'
 import { admitsNamespace } from './namespace-policy.ts'
 
 export type Scheme = 'https' | 'http'
@@ -66,7 +66,7 @@ const attachToListener = (
   landscape: Landscape,
 ): ListenerStep => {
   const { owner } = parent
-  const at = `listener ${printable(listener.name)} of ${owner.kind} ${nameOf(owner)}`
+  const at = `listener ${printable(listener.name)} of ${fullNameOf(owner)}`
   const status = owner.listenerStatus.get(listener.name)
   const scheme = schemeOf(listener, status)
   const never = (code: RouteCode, detail?: string): ListenerStep => ({
@@ -105,7 +105,7 @@ export const attachToListeners = (route: HttpRoute, parent: Parent, at: string, 
   )
   if (relevant.length === 0)
     return {
-      ...stopped(obstacle('listener', 'ListenerNotMatched', at, `${parent.owner.kind} ${nameOf(parent.owner)}`)),
+      ...stopped(obstacle('listener', 'ListenerNotMatched', at, fullNameOf(parent.owner))),
       pending: [],
     }
   const steps = relevant.map((listener) => attachToListener(route, parent, listener, relevant.length === 1, landscape))

@@ -2,7 +2,7 @@ import type { HttpRoute, ParentRef, ParentStatus } from '../../model/gateway.ts'
 import { conditionOf, saying } from './condition.ts'
 import { type Obstacle, obstacle, type Step, stopped, warning } from './diagnostic.ts'
 import { findParent, type Parent } from './find-parent.ts'
-import { type Landscape, nameOf } from './landscape.ts'
+import { fullNameOf, type Landscape } from './landscape.ts'
 import { whyNotAttached } from './listener-set.ts'
 
 const isSameRef = (a: ParentRef, b: ParentRef): boolean =>
@@ -74,7 +74,7 @@ const accept = (route: HttpRoute, { ref, gateway }: Parent, at: string, landscap
 
 /** Is the Gateway (and the ListenerSet on it) in a state to carry traffic? */
 const serve = ({ gateway, owner, isAssumed }: Parent, landscape: Landscape): Step<never> => {
-  const at = `Gateway ${nameOf(gateway)}`
+  const at = fullNameOf(gateway)
   const isTrusted = landscape.readAs === 'manifests'
   const accepted = conditionOf(gateway.conditions, 'Accepted')
   // A Gateway that nobody has looked at yet has no status; the API server would say Unknown.
@@ -92,7 +92,7 @@ const serve = ({ gateway, owner, isAssumed }: Parent, landscape: Landscape): Ste
   )
   const warnings = [
     ...(isUnprogrammed ? [warning('GatewayNotProgrammed', at)] : []),
-    ...guesses.map((guess) => ({ code: 'StatusAssumed', at: `${guess.kind} ${nameOf(guess)}` }) as const),
+    ...guesses.map((guess) => ({ code: 'StatusAssumed', at: fullNameOf(guess) }) as const),
   ]
   return { found: [], obstacles: [], warnings }
 }

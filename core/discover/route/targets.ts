@@ -6,7 +6,7 @@ import { namesUrl } from '../direct-remote.ts'
 import { readTransport } from '../transport.ts'
 import { type Backend, findBackend } from './backends.ts'
 import { join, obstacle, type Step, warning } from './diagnostic.ts'
-import type { Landscape } from './landscape.ts'
+import { fullNameOf, type Landscape } from './landscape.ts'
 import type { PathTable } from './path-table.ts'
 import { findPaths, isPath, primaryMethod, type RoutePath, strips, tableOf, transportPath } from './paths.ts'
 
@@ -97,7 +97,7 @@ export const findTargets = (route: HttpRoute, landscape: Landscape): Step<Target
     const [backend] = found
     if (backend === undefined) return { found: [], obstacles, warnings }
     const { resource } = backend
-    const name = `${resource.kind} ${resource.meta.namespace}/${resource.meta.name}`
+    const name = fullNameOf(resource)
     if (namesUrl(resource.meta.annotations)) {
       return {
         found: [{ rule: index, backend, transport: 'streamable-http', paths: [] }],

@@ -2,9 +2,8 @@ import { DEFAULT_PORTS } from '../../model/entry.ts'
 import type { HttpRoute } from '../../model/gateway.ts'
 import type { McpResource } from '../../model/snapshot.ts'
 import type { DiscoveryOptions } from '../options.ts'
-import type { Parent } from './find-parent.ts'
 import type { Host } from './hosts.ts'
-import { nameOf } from './landscape.ts'
+import { fullNameOf, nameOf } from './landscape.ts'
 import type { Scheme } from './listeners.ts'
 
 /** A URL of a route, and how it came about: what grace, order and conflicts are decided by. */
@@ -22,9 +21,6 @@ export type RouteEndpoint = {
   readonly listener: string
   readonly listenerPort: number
 }
-
-/** Whose listener it is: that of a Gateway, or of a ListenerSet. */
-export const ownerName = ({ owner }: Parent): string => `${owner.kind} ${nameOf(owner)}`
 
 /** The URL of a host and a path, with what the configuration knows of the load balancer in front of the Gateway. */
 export const urlOf = (
@@ -55,7 +51,7 @@ export const urlOf = (
     resource,
     route: nameOf(route),
     gateway,
-    owner: ownerName(parent),
+    owner: fullNameOf(parent.owner),
     listener: listener.name,
     listenerPort: listener.port,
   }
