@@ -1,6 +1,5 @@
+import type { Bytes } from '../model/bytes.ts'
 import type { Entry, RegistryDocument } from '../model/entry.ts'
-
-export type Bytes = Uint8Array<ArrayBuffer>
 
 /** A registry ready to be sent: every answer is bytes that were prepared before the first request. */
 export type ServedRegistry = {

@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono'
-import type { Bytes, ServedRegistry } from '../../core/serve/served-registry.ts'
+import type { Bytes } from '../../core/model/bytes.ts'
+import type { ServedRegistry } from '../../core/serve/served-registry.ts'
 
 const HEADERS = { 'Content-Type': 'application/json', 'Access-Control-Allow-Origin': '*' }
 

@@ -1,0 +1,2 @@
+/** Bytes that nobody else changes. */
+export type Bytes = Uint8Array<ArrayBuffer>
