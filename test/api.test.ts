@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { parseManifests } from '../adapters/cluster/manifests.ts'
-import { type ServedRegistry, serveDocument } from '../core/serve/served-registry.ts'
+import { openMemoryStore } from '../adapters/store/memory.ts'
 import { createApi } from '../functions/api/api.ts'
 import { compileManifests } from '../functions/compile.ts'
 import { parseConfig } from '../functions/config/config.ts'
+import { publishCompilation } from '../functions/publication/publish-compilation.ts'
+import { createReader } from '../functions/publication/reader.ts'
 
 const manifest = (name: string): string => `
 apiVersion: toolhive.stacklok.dev/v1beta1
@@ -18,21 +20,21 @@ metadata:
     toolhive.stacklok.dev/registry-version: 1.0.0+build
 ---`
 
-const serve = (config: string, ...names: readonly string[]) => {
+const serve = async (config: string, ...names: readonly string[]) => {
   const parsed = parseConfig(config)
   if (parsed.kind === 'bad') throw new Error('bad configuration')
-  const { registries } = compileManifests(
+  const compilation = compileManifests(
     parsed.config,
     { root: '.', documents: parseManifests('a.yaml', names.map(manifest).join('\n')) },
     'manifests',
     0,
   )
-  const [first, ...others]: readonly ServedRegistry[] = registries.map(({ document }) => serveDocument(document))
-  if (first === undefined) throw new Error('no registry')
-  return createApi([first, ...others])
+  const store = openMemoryStore()
+  await publishCompilation(store, parsed.config, compilation, 0)
+  return createApi(createReader(store, () => 0))
 }
 
-const app = serve(
+const app = await serve(
   'sources: [{ name: a, kubernetes: {} }]\nregistries: [{ name: one, sources: [a] }, { name: two, sources: [a] }]',
   'beta',
   'alpha',
@@ -92,7 +94,10 @@ test.each([
 })
 
 test('a registry without servers is an empty list', async () => {
-  expect(await (await serve('').request('/v0.1/servers')).json()).toEqual({ servers: [], metadata: { count: 0 } })
+  expect(await (await (await serve('')).request('/v0.1/servers')).json()).toEqual({
+    servers: [],
+    metadata: { count: 0 },
+  })
 })
 
 test('it says that it is well', async () => {

@@ -14,6 +14,7 @@ const LIBRARIES = {
 
 const ROOMS: readonly Room[] = [
   { at: /^core\/model\/parse-/, may: [/^core\/model\//, /^zod$/], pure: true },
+  { at: /^core\/model\/digest\.ts$/, may: [LIBRARIES.pure], pure: true },
   { at: /^core\/model\//, may: [/^core\/model\/(?!parse-)/], pure: true },
   { at: /^core\/ports\.ts$/, may: [/^core\/model\/(?!parse-)/], pure: true },
   ...['discover', 'compile', 'publish', 'serve'].map(
@@ -85,8 +86,10 @@ describe('a planted fault is found', () => {
     ['core/model/entry.ts', "import { parseObject } from './parse-object.ts'"],
     ['core/discover/discover.ts', "import { compile } from '../compile/compile.ts'"],
     ['core/compile/compile.ts', "import { readFile } from 'node:fs/promises'"],
-    ['core/serve/served-registry.ts', "import type { SnapshotReading } from '../model/parse-snapshot.ts'"],
-    ['core/serve/served-registry.ts', "export { parseObject } from '../model/parse-object.ts'"],
+    ['core/serve/layout.ts', "import type { SnapshotReading } from '../model/parse-snapshot.ts'"],
+    ['core/serve/layout.ts', "export { parseObject } from '../model/parse-object.ts'"],
+    ['core/publish/guard.ts', "import { compile } from '../compile/compile.ts'"],
+    ['functions/sync.ts', "import { openMemoryStore } from '../adapters/store/memory.ts'"],
     ['core/compile/compile.ts', 'const at = Date.now()'],
     ['core/compile/compile.ts', 'const at = new Date().toISOString()'],
     ['core/discover/discover.ts', "console.log('skipped')"],

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { createManifestReader } from '../adapters/cluster/manifests.ts'
+import { openMemoryStore } from '../adapters/store/memory.ts'
+import type { BlobStore } from '../core/ports.ts'
 import { run } from '../functions/cli/program.ts'
 import type { World } from '../functions/cli/world.ts'
 
@@ -10,6 +12,7 @@ type Given = {
   readonly input?: string
   readonly files?: Record<string, string>
   readonly environment?: Record<string, string>
+  readonly store?: BlobStore
 }
 
 const waypost = async (args: readonly string[], given: Given = {}) => {
@@ -27,6 +30,7 @@ const waypost = async (args: readonly string[], given: Given = {}) => {
       const text = given.files?.[path]
       return text === undefined ? { kind: 'absent' } : { kind: 'found', text }
     },
+    openStore: async () => given.store ?? openMemoryStore(),
     listen: async (...server) => {
       served.push(server)
       return { port: 8787, closed: Promise.resolve() }

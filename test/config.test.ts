@@ -135,7 +135,14 @@ describe('the environment', () => {
 
 test('the JSON Schema for editors knows every section and refuses what is unknown', () => {
   const schema = configJsonSchema()
-  expect(Object.keys(schema.properties ?? {})).toEqual(['registries', 'sources', 'discovery', 'publish', 'auth'])
+  expect(Object.keys(schema.properties ?? {})).toEqual([
+    'registries',
+    'sources',
+    'discovery',
+    'publish',
+    'serve',
+    'auth',
+  ])
   expect(schema.additionalProperties).toBe(false)
 })
 

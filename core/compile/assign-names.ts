@@ -2,7 +2,7 @@ import type { CandidateRemote } from '../model/candidate.ts'
 import { isServerName } from '../model/entry.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
 import { type ResourceRef, subjectKey } from '../model/resource.ts'
-import type { EntryState } from './state.ts'
+import type { EntryState } from '../model/state.ts'
 
 /** A candidate with the remotes that it would publish, the first one first. */
 export type Nameable = {

@@ -1,7 +1,7 @@
 import type { CandidateRemote } from '../model/candidate.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
 import { type ResourceRef, subjectKey } from '../model/resource.ts'
-import type { EntryState, RemoteState } from './state.ts'
+import type { EntryState, RemoteState } from '../model/state.ts'
 
 /** Who would publish which of its remotes. */
 type Claimant = {

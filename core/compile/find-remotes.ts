@@ -1,10 +1,10 @@
 import type { Candidate } from '../model/candidate.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
 import { type ResourceRef, subjectKey } from '../model/resource.ts'
+import type { EntryState, RemoteState } from '../model/state.ts'
 import type { RegistryInputs } from './compile.ts'
 import { applyGrace, type Observed } from './grace.ts'
 import { selectRemotes } from './select-remotes.ts'
-import type { EntryState, RemoteState } from './state.ts'
 
 /** A candidate with all its remotes, and those of them that it would publish, the best first. */
 export type Claimant = {

@@ -1,6 +1,6 @@
 import type { Candidate, CandidateRemote, PendingWay, RouteOrigin } from '../model/candidate.ts'
 import { matchesHost } from '../model/host-pattern.ts'
-import type { EntryState, RemoteState } from './state.ts'
+import type { EntryState, RemoteState } from '../model/state.ts'
 
 /** When a source was last read well, and whether that was now. */
 export type Observed = { readonly observedAt: number; readonly isFresh: boolean }

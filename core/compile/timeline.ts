@@ -1,8 +1,8 @@
 import { canonicalJson } from '../model/canonical-json.ts'
+import { digestOf } from '../model/digest.ts'
 import type { Server } from '../model/entry.ts'
 import type { ResourceRef } from '../model/resource.ts'
-import { digestOf } from './digest.ts'
-import type { EntryState, RemoteState } from './state.ts'
+import type { EntryState, RemoteState } from '../model/state.ts'
 import { latestOf } from './version-order.ts'
 
 /** A server version that is to be listed now. */

@@ -1,8 +1,8 @@
 import { canonicalJson } from '../model/canonical-json.ts'
+import { digestOf } from '../model/digest.ts'
 import { type Entry, OFFICIAL, type RegistryDocument } from '../model/entry.ts'
 import { compareBy, compareText } from '../model/order.ts'
-import { digestOf } from './digest.ts'
-import type { EntryState } from './state.ts'
+import type { EntryState } from '../model/state.ts'
 import type { Dated } from './timeline.ts'
 import { compareVersions } from './version-order.ts'
 
@@ -33,12 +33,12 @@ export const writeDocument = (registry: string, dated: readonly Dated[]): Regist
   // Most entries of a registry share their times.
   const officials = new Map<string, string>()
   const entries = dated.map(({ state, server, json }): Entry => {
-    const { name, version, status, isLatest, content } = state
+    const { name, version, status, isLatest, updatedAt, content } = state
     const key = [status, isLatest, state.publishedAt, state.updatedAt, state.statusChangedAt].join(' ')
     const official = officials.get(key) ?? officialOf(state)
     officials.set(key, official)
     lines.push(`${name} ${version} ${content} ${official}`)
-    return { name, version, status, isLatest, server, json: `{"_meta":${official},"server":${json}}` }
+    return { name, version, status, isLatest, updatedAt, server, json: `{"_meta":${official},"server":${json}}` }
   })
   return { registry, entries, digest: digestOf(lines.join('\n')) }
 }

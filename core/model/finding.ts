@@ -48,6 +48,14 @@ export type FindingDetail =
   | { readonly code: 'RouteWithoutUrl'; readonly route: string }
   | { readonly code: 'PendingGrace'; readonly url: string; readonly until: string }
   | { readonly code: 'KindNotInstalled' | 'KindDenied'; readonly kind: string }
+  | { readonly code: 'SourceFailed'; readonly problem: string }
+  | { readonly code: 'SourceStale'; readonly problem: string; readonly observedAt: string }
+  | {
+      readonly code: 'ShrinkRefused'
+      readonly lost: number
+      readonly active: number
+      readonly examples: readonly string[]
+    }
   | { readonly code: 'NameInvalid'; readonly wanted: string }
   | { readonly code: 'TransportInvalid'; readonly field: string; readonly value?: string }
   | { readonly code: 'EndpointMissing' }
@@ -117,6 +125,9 @@ export const FINDING_CODES = {
   ReferenceUnreadable: ['invalid', 'degraded'],
   StatusAssumed: ['info', 'none'],
   PendingGrace: ['info', 'none'],
+  ShrinkRefused: ['denied', 'degraded'],
+  SourceFailed: ['pending', 'degraded'],
+  SourceStale: ['pending', 'degraded'],
   KindDenied: ['denied', 'degraded'],
   KindNotInstalled: ['info', 'none'],
   InsecureScheme: ['info', 'none'],
@@ -126,6 +137,9 @@ export const FINDING_CODES = {
   KindUnknown: ['info', 'none'],
   NothingToRead: ['info', 'none'],
 } as const satisfies Record<FindingCode, readonly [FindingClass, FindingEffect]>
+
+/** Nobody asked for its subject to be listed: people and reports get only a count of these. */
+export const isQuiet = ({ code }: Finding): boolean => code === 'NotExported' || code === 'NotSelected'
 
 /** `effect` and `findingClass` only where a code has two, such as a missing description that was generated. */
 export const findingOf = (

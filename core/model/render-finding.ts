@@ -244,6 +244,21 @@ export const renderFinding = (finding: Finding): Sentence => {
         `${finding.kind} may not be read, so what depends on it is judged without it.`,
         `Allow list on ${finding.kind} objects.`,
       )
+    case 'SourceFailed':
+      return say(
+        `Source ${at.name} could not be read, and never was: ${finding.problem}.`,
+        'Mend what the sentence names; the next sync tries again.',
+      )
+    case 'SourceStale':
+      return say(
+        `Source ${at.name} is served as it was at ${finding.observedAt}: ${finding.problem}.`,
+        'Mend what the sentence names; the next sync tries again.',
+      )
+    case 'ShrinkRefused':
+      return say(
+        `${finding.lost} of ${finding.active} servers of source ${at.name} have vanished (${finding.examples.join(', ')}${finding.lost > finding.examples.length ? ', …' : ''}), which is more than publish.maxShrink allows.`,
+        'If they are meant to be gone, run waypost approve, or waypost sync --force; otherwise find out why the cluster does not show them.',
+      )
     case 'KindNotInstalled':
       return say(`${finding.kind} is not installed in this cluster.`, 'Nothing, if it is not used.')
     default:

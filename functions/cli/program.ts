@@ -2,13 +2,14 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import * as z from 'zod'
 import { OperationError } from '../../core/model/operation-error.ts'
 import type { ReadAs } from '../../core/model/snapshot.ts'
-import { type ServedRegistry, serveDocument } from '../../core/serve/served-registry.ts'
-import { createApi } from '../api/api.ts'
 import { type Compilation, compileManifests } from '../compile.ts'
-import { type Config, configJsonSchema } from '../config/config.ts'
+import { configJsonSchema } from '../config/config.ts'
 import { explain, parseTarget } from './explain.ts'
 import { loadConfig } from './load-config.ts'
 import { compilationJson, renderCompilation } from './render-compilation.ts'
+import { runServe } from './serve-command.ts'
+import { approve, diff, history, rollback, status } from './store-commands.ts'
+import { runSync } from './sync-command.ts'
 import { UsageError, type World } from './world.ts'
 
 type Reading = { readonly from: string; readonly as: ReadAs; readonly config?: string; readonly at?: number }
@@ -26,54 +27,15 @@ const parseTime = (text: string): number => {
   return time
 }
 
-const compileFrom = async (
-  options: Reading,
-  world: World,
-): Promise<{ readonly config: Config; readonly compilation: Compilation }> => {
-  const { config } = await loadConfig(options.config, world)
-  return {
-    config,
-    compilation: compileManifests(
-      config,
-      await world.readManifests(options.from),
-      options.as,
-      options.at ?? world.now(),
-    ),
-  }
+const parseSequence = (text: string): number => {
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw new InvalidArgumentError('A publication is named by its number; waypost history lists them.')
+  return Number(text)
 }
 
-const serve = async (
-  options: Reading & { readonly host: string; readonly port: number },
-  world: World,
-): Promise<void> => {
-  const { config, compilation } = await compileFrom(options, world)
-  if (config.auth.mode !== 'anonymous')
-    throw new UsageError(
-      `auth.mode is ${config.auth.mode}, but private registries are not built yet. Set auth.mode: anonymous to serve to everyone.`,
-    )
-  // A registry that claims restrict is not empty, it is not there.
-  const served = compilation.registries
-    .filter((_, index) => !config.registries[index]?.hasClaims)
-    .map(({ document }) => serveDocument(document))
-  const [first, ...others]: readonly ServedRegistry[] = served
-  if (first === undefined)
-    throw new UsageError(
-      'Every registry has claims, and private registries are not built yet: there is nothing to serve.',
-    )
-  const { port, closed } = await world.listen(createApi([first, ...others]), options.host, options.port)
-  const base = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`
-  world.print(renderCompilation(compilation))
-  world.print(
-    [
-      'Open:',
-      `  ${base}/v0.1/servers`,
-      ...served.map(({ name }) => `  ${base}/registry/${name}/v0.1/servers`),
-      `  ${base}/healthz`,
-      'Ctrl-C ends it.',
-      '',
-    ].join('\n'),
-  )
-  await closed
+const compileFrom = async (options: Reading, world: World): Promise<Compilation> => {
+  const { config } = await loadConfig(options.config, world)
+  return compileManifests(config, await world.readManifests(options.from), options.as, options.at ?? world.now())
 }
 
 /** The commands. Each gives its exit code to `exit`. */
@@ -86,42 +48,90 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
     .showSuggestionAfterError()
     .addHelpText('after', '\nExit codes: 0 done, findings included; 1 the world failed; 2 bad usage or configuration.')
 
-  const reading = (name: string, summary: string): Command =>
+  const AS = new Option('--as <mode>', 'manifests: never applied, so without a status; cluster: a dump of a live one')
+    .choices(['manifests', 'cluster'])
+    .default('manifests')
+  const FROM = ['--from <path>', 'a file or folder of manifests, or - for standard input'] as const
+  const AT = ['--at <time>', 'the time to take for now, for tests', parseTime] as const
+
+  const command = (name: string, summary: string): Command =>
     program
       .command(name)
       .description(summary)
-      .requiredOption('--from <path>', 'a file or folder of manifests, or - for standard input')
-      .addOption(
-        new Option('--as <mode>', 'manifests: never applied, so without a status; cluster: a dump of a live one')
-          .choices(['manifests', 'cluster'])
-          .default('manifests'),
-      )
       .option('--config <file>', 'the configuration (default: waypost.yaml here, if there is one)')
+  const reading = (name: string, summary: string): Command =>
+    command(name, summary)
+      .requiredOption(...FROM)
+      .addOption(AS)
+  const ofRegistry = (name: string, summary: string): Command =>
+    command(name, summary).option('--registry <name>', 'which registry (default: the first)')
 
   reading('compile', 'Print the registry that manifests give, and why what is missing is missing')
-    .option('--at <time>', 'the time to compile at', parseTime)
+    .option(...AT)
     .option('--json', 'print JSON and nothing else')
     .addHelpText(
       'after',
       '\nExamples:\n  waypost compile --from manifests/\n  kubectl get mcpservers,mcpserverentries -A -o json | waypost compile --from - --as cluster --json',
     )
     .action(async (options: Reading & { readonly json?: true }) => {
-      const { compilation } = await compileFrom(options, world)
+      const compilation = await compileFrom(options, world)
       world.print(options.json ? compilationJson(compilation) : renderCompilation(compilation))
     })
 
-  reading('serve', 'Serve the registry that manifests give')
+  command('sync', 'Compile the registry and publish it to the store')
+    .option(...FROM)
+    .addOption(AS)
+    .option('--source <name>', 'read only this source; the others give what they last gave')
+    .option('--force', 'let servers go that the shrink guard would keep')
+    .option('--dry-run', 'show what would change, and write nothing')
+    .option(...AT)
+    .option('--json', 'print the reports as JSON and nothing else')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 all sources were read; 1 one failed or was refused (what the others changed is published).\nExample:\n  waypost sync --from manifests/ --dry-run',
+    )
+    .action(async (options) => exit(await runSync(options, world)))
+
+  command('serve', 'Serve what was published, or what manifests give')
+    .option(FROM[0], `${FROM[1]}; without it, from the store`)
+    .addOption(AS)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--port <number>', 'the port to listen on', parsePort, 8787)
-    .addHelpText('after', '\nExample:\n  waypost serve --from examples/ --port 8788')
-    .action((options) => serve(options, world))
+    .addHelpText('after', '\nExamples:\n  waypost serve\n  waypost serve --from examples/ --port 8788')
+    .action((options) => runServe(options, world))
+
+  ofRegistry('status', 'Say what is published, how old it is, and how the sources are')
+    .option('--json', 'print JSON and nothing else')
+    .action((options) => status(options, world))
+
+  ofRegistry('history', 'List the publications that are kept, the newest first')
+    .option('--json', 'print JSON and nothing else')
+    .action((options) => history(options, world))
+
+  ofRegistry('diff', 'Say what changed between two publications')
+    .argument('[a]', 'from this one (default: the one before b)', parseSequence)
+    .argument('[b]', 'to this one (default: the current one)', parseSequence)
+    .addOption(new Option('--json', 'print JSON and nothing else').conflicts('markdown'))
+    .option('--markdown', 'print what pastes into a pull request')
+    .addHelpText('after', '\nExamples:\n  waypost diff\n  waypost diff 12 15 --markdown')
+    .action((a: number | undefined, b: number | undefined, options) => diff(a, b, options, world))
+
+  ofRegistry('approve', 'Accept the losses that the last sync refused')
+    .option(...AT)
+    .action((options) => approve(options, world))
+
+  ofRegistry('rollback', 'Serve an earlier publication again, until the cluster or the configuration changes')
+    .argument('<publication>', 'its number', parseSequence)
+    .option(...AT)
+    .addHelpText('after', '\nExample:\n  waypost history && waypost rollback 12')
+    .action((sequence: number, options) => rollback(sequence, options, world))
 
   reading('explain', 'Say where a resource is listed, or what keeps it out and how to change that')
     .argument('<resource>', 'KIND/NAMESPACE/NAME')
     .addHelpText('after', '\nExample:\n  waypost explain MCPServer/production/github --from manifests/')
     .action(async (resource: string, options: Reading) => {
       const target = parseTarget(resource)
-      const { kind, text } = explain(target, (await compileFrom(options, world)).compilation)
+      const { kind, text } = explain(target, await compileFrom(options, world))
       if (kind === 'explained') return world.print(`${text}\n`)
       world.printError(`${text}\n`)
       exit(1)

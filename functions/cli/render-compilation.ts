@@ -1,5 +1,5 @@
 import { isBefore } from '../../core/compile/report.ts'
-import type { Finding } from '../../core/model/finding.ts'
+import { type Finding, isQuiet } from '../../core/model/finding.ts'
 import { findingJson, renderFinding } from '../../core/model/render-finding.ts'
 import { type Subject, subjectKey } from '../../core/model/resource.ts'
 import type { Compilation } from '../compile.ts'
@@ -43,26 +43,15 @@ const section = (title: string, findings: readonly Finding[], namesSource: boole
   return ['', `${title}:`, ...lines]
 }
 
-const isCountOnly = ({ code }: Finding): boolean => code === 'NotExported' || code === 'NotSelected'
-
-/** What was listed, what was not and why, for people. What never asked to be listed is only counted. */
-export const renderCompilation = ({ registries, findings, snapshots }: Compilation): string => {
+/** What was not listed and why, for people. What never asked to be listed is only counted. */
+export const renderFindings = ({ findings, snapshots }: Pick<Compilation, 'findings' | 'snapshots'>): string => {
   const namesSource = snapshots.length > 1
-  const lists = registries.flatMap(({ document }) => {
-    const active = document.entries.filter(({ status }) => status === 'active')
-    const lines = active.map(
-      ({ name, version, server }) =>
-        `  ${name}  ${version}  ${(server.remotes ?? []).map(({ type, url }) => `${type} ${url}`).join(', ')}`,
-    )
-    return [`${document.registry}: ${counted(active.length, 'server')} listed`, ...lines]
-  })
   const out = new Set(findings.filter(({ decisive }) => decisive).map(({ subject }) => subjectKey(subject)))
   const isOut = ({ subject }: Finding): boolean => out.has(subjectKey(subject))
-  const worthSaying = findings.filter((finding) => !isCountOnly(finding))
+  const worthSaying = findings.filter((finding) => !isQuiet(finding))
   const said = new Set(worthSaying.map(({ subject }) => subjectKey(subject)))
   const quiet = [...out].filter((subject) => !said.has(subject)).length
   return [
-    ...lists,
     ...section('Not listed', worthSaying.filter(isOut), namesSource),
     ...section(
       'Listed, with something to know',
@@ -77,4 +66,17 @@ export const renderCompilation = ({ registries, findings, snapshots }: Compilati
         ]),
     '',
   ].join('\n')
+}
+
+/** What was listed, what was not and why, for people. */
+export const renderCompilation = (compilation: Compilation): string => {
+  const lists = compilation.registries.flatMap(({ document }) => {
+    const active = document.entries.filter(({ status }) => status === 'active')
+    const lines = active.map(
+      ({ name, version, server }) =>
+        `  ${name}  ${version}  ${(server.remotes ?? []).map(({ type, url }) => `${type} ${url}`).join(', ')}`,
+    )
+    return [`${document.registry}: ${counted(active.length, 'server')} listed`, ...lines, '']
+  })
+  return `${lists.join('\n')}${renderFindings(compilation)}`
 }

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import type { ReadManifests } from '../../core/ports.ts'
+import type { BlobStore, ReadManifests } from '../../core/ports.ts'
 
 export type Listening = {
   readonly port: number
@@ -19,6 +19,10 @@ export type World = {
   readonly readFile: (
     path: string,
   ) => Promise<{ readonly kind: 'found'; readonly text: string } | { readonly kind: 'absent' }>
+  /** Opens the store that a URL names; the credentials are the platform's own. */
+  readonly openStore: (url: string) => Promise<BlobStore>
+  /** Says how far a long piece of work is, where somebody watches. */
+  readonly progress?: (text: string) => void
   readonly listen: (app: Hono, host: string, port: number) => Promise<Listening>
 }
 

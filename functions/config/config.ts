@@ -25,7 +25,14 @@ export type Config = {
   readonly registries: readonly [RegistryConfig, ...RegistryConfig[]]
   readonly sources: readonly SourceConfig[]
   readonly discovery: DiscoveryOptions & { readonly pendingGrace: number }
-  readonly publish: { readonly tombstones: number; readonly kubernetesMetadata: KubernetesMetadata }
+  readonly publish: {
+    readonly store: string
+    readonly maxShrink: number
+    readonly keep: number
+    readonly tombstones: number
+    readonly kubernetesMetadata: KubernetesMetadata
+  }
+  readonly serve: { readonly maxAge: number; readonly staleAfter: number }
   readonly auth: { readonly mode: 'anonymous' | 'oauth' }
 }
 
@@ -108,6 +115,10 @@ const complete = (file: ConfigFile): Config => {
     }),
     discovery: { ...file.discovery, pendingGrace: parseDuration(file.discovery.pendingGrace) ?? 0 },
     publish: { ...file.publish, tombstones: parseDuration(file.publish.tombstones) ?? 0 },
+    serve: {
+      maxAge: parseDuration(file.serve.maxAge) ?? 0,
+      staleAfter: parseDuration(file.serve.staleAfter) ?? 0,
+    },
     auth: { mode: file.auth.mode },
   }
 }

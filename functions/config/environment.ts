@@ -34,7 +34,7 @@ const settingsOf = (schema: JsonSchema): ReadonlyMap<string, Setting> => {
 
 const readValue = (text: string, type: Setting['type']): unknown => {
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
-  return type === 'number' && text.trim() !== '' ? Number(text) : text
+  return type === 'number' && text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }
 
 /** Where a section is something else than a map, nothing is put into it: it is refused as it is. */

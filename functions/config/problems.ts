@@ -44,7 +44,7 @@ const say = (issue: z.core.$ZodIssue, value: unknown): string => {
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}; ${given}`
   if (issue.code === 'invalid_type')
     return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}; ${given}`
-  if (issue.code === 'too_small') return 'must not be empty'
+  if (issue.code === 'too_small' && issue.origin !== 'number') return 'must not be empty'
   return `${issue.message}; ${given}`
 }
 

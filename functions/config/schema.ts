@@ -124,11 +124,42 @@ const settings = {
     .prefault({}),
   publish: z
     .strictObject({
+      store: z
+        .string()
+        .min(1)
+        .default('file:.waypost')
+        .meta({ description: 'Where the registry is published: file:, s3://, r2:// or azblob://.' }),
+      maxShrink: z
+        .number()
+        .min(0, 'must be a share from 0 to 1')
+        .max(1, 'must be a share from 0 to 1')
+        .default(0.5)
+        .meta({
+          description: 'Which share of the servers of a source may vanish at once; fewer than five always may.',
+        }),
+      keep: z
+        .number()
+        .refine(
+          (count) => Number.isInteger(count) && count >= 1 && count <= 10_000,
+          'must be a whole number from 1 to 10000',
+        )
+        .default(20)
+        .meta({ description: 'How many publications are kept to go back to; those of the last day always are.' }),
       tombstones: duration.default('30d').meta({ description: 'How long a removed server is remembered.' }),
       kubernetesMetadata: z
         .enum(['minimal', 'full'])
         .default('minimal')
         .meta({ description: 'full: uid and image are published too.' }),
+    })
+    .prefault({}),
+  serve: z
+    .strictObject({
+      maxAge: duration
+        .default('30s')
+        .meta({ description: 'How old an answer may be before the store is asked for a newer publication.' }),
+      staleAfter: duration
+        .default('1h')
+        .meta({ description: 'After how long without a sync /readyz says stale. Nothing is taken down by it.' }),
     })
     .prefault({}),
   auth: auth.prefault({}),

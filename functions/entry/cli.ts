@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises'
 import { createManifestReader } from '../../adapters/cluster/manifests.ts'
+import { openStore } from '../../adapters/store/open-store.ts'
 import { OperationError } from '../../core/model/operation-error.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { run } from '../cli/program.ts'
@@ -26,6 +27,8 @@ const world: World = {
       )
     }
   },
+  openStore: (url) => openStore(url, { environment: process.env }),
+  ...(process.stderr.isTTY && { progress: (text: string) => void process.stderr.write(`${text}\n`) }),
   listen,
 }
 

@@ -12,6 +12,8 @@ const { metafile } = await build({
   entryPoints: { cli: join(root, 'functions/entry/cli.ts') },
   outdir: dist,
   bundle: true,
+  // Without it the SDK of every store would be loaded by every command.
+  splitting: true,
   packages: 'external',
   platform: 'node',
   format: 'esm',

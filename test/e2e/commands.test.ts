@@ -2,17 +2,26 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 // The commands of the README as a person starts them, with their real processes and signals.
 const root = new URL('../..', import.meta.url).pathname
-const { scripts }: { scripts: { start: string } } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const { scripts }: { scripts: { prestart: string; start: string } } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+)
+const folder = mkdtempSync(join(tmpdir(), 'waypost-start-'))
+const env = { ...process.env, WAYPOST_PUBLISH_STORE: `file:${folder}` }
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+// What `npm start` runs: npm itself ends with the signal that it was sent, whatever its script does.
 const start = (...args: readonly string[]): ChildProcess => {
-  // What `npm start` runs: npm itself ends with the signal that it was sent, whatever its script does.
+  const [before = '', ...beforeArgs] = scripts.prestart.split(' ')
+  const synced = spawnSync(before, beforeArgs, { cwd: root, env, encoding: 'utf8' })
+  if (synced.status !== 0) throw new Error(synced.stderr)
   const [command = '', ...rest] = scripts.start.split(' ')
-  return spawn(command, [...rest, ...args], { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn(command, [...rest, ...args], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 const said = (child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> =>
@@ -33,7 +42,7 @@ const ended = async (child: ChildProcess): Promise<number | null> =>
 
 describe('npm start', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)(
-    'compiles the examples, serves them, and ends cleanly on %s',
+    'publishes the examples to a folder, serves them from there, and ends cleanly on %s',
     async (signal) => {
       const child = start('--port', '0')
       const [, base] = await said(child, /(http:\/\/127\.0\.0\.1:\d+)\/v0\.1\/servers/)

@@ -1,6 +1,7 @@
-import type { CandidateRemote } from '../model/candidate.ts'
-import type { EntryStatus } from '../model/entry.ts'
-import type { ResourceRef } from '../model/resource.ts'
+import type { CandidateRemote } from './candidate.ts'
+import type { EntryStatus } from './entry.ts'
+import { isMap } from './is-map.ts'
+import type { ResourceRef } from './resource.ts'
 
 /** A remote that was healthy once. `pendingSince` is when its way was first seen closed. */
 export type RemoteState = CandidateRemote & { readonly pendingSince?: number }
@@ -29,3 +30,16 @@ export type RegistryState = { readonly at: number; readonly entries: readonly En
 /** A tombstone holds its name and its times until it is over, not until somebody looks. */
 export const isLiving = ({ status, statusChangedAt }: EntryState, tombstones: number, at: number): boolean =>
   status === 'active' || statusChangedAt + tombstones > at
+
+/** Is this an entry as we wrote it? Its digest was checked before; a later version may have written other fields. */
+export const isEntryState = (value: unknown): value is EntryState =>
+  isMap(value) &&
+  typeof value.name === 'string' &&
+  typeof value.version === 'string' &&
+  typeof value.wantedName === 'string' &&
+  typeof value.content === 'string' &&
+  typeof value.isLatest === 'boolean' &&
+  (value.status === 'active' || value.status === 'deleted') &&
+  isMap(value.owner) &&
+  Array.isArray(value.remotes) &&
+  [value.publishedAt, value.updatedAt, value.statusChangedAt].every((time) => typeof time === 'number')

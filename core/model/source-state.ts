@@ -1,0 +1,37 @@
+import { isMap } from './is-map.ts'
+import { isDigest, type Time } from './publication.ts'
+
+/** `state.json` of a source: its last good result, and how the reads since have gone. */
+export type SourceState = {
+  /** Absent where no read was ever good. */
+  readonly good?: {
+    readonly observedAt: Time
+    readonly hash: string
+    /** The kinds that were there. */
+    readonly kinds: readonly string[]
+    /** Digest of what the source was asked for: with another one, what is gone is not lost. */
+    readonly selection: string
+    readonly servers: number
+  }
+  readonly lastAttempt: Time
+  /** Reads that failed or were refused since the last good one. */
+  readonly attempts: number
+  readonly problem?: string
+}
+
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === 'string')
+
+const isGood = (value: unknown): boolean =>
+  isMap(value) &&
+  typeof value.observedAt === 'string' &&
+  isDigest(value.hash) &&
+  isTexts(value.kinds) &&
+  typeof value.selection === 'string' &&
+  typeof value.servers === 'number'
+
+export const isSourceState = (value: unknown): value is SourceState =>
+  isMap(value) &&
+  (value.good === undefined || isGood(value.good)) &&
+  typeof value.lastAttempt === 'string' &&
+  typeof value.attempts === 'number' &&
+  (value.problem === undefined || typeof value.problem === 'string')

@@ -1,0 +1,48 @@
+import type { Comparison } from '../publication/compare.ts'
+import type { Report } from '../publication/report.ts'
+import type { Synced } from '../sync.ts'
+import { findingLines, renderFindings } from './render-compilation.ts'
+import { renderDiff } from './render-diff.ts'
+
+const DONE: Readonly<Record<Report['action'], string>> = {
+  write: 'published',
+  note: 'the same servers; what is remembered of them changed',
+  keep: 'unchanged',
+  none: 'nothing published: no source has ever given a result',
+}
+
+const describe = ({ action, isHeld, sequence, servers }: Report): string => {
+  const what = isHeld ? 'held by a rollback, until the cluster or the configuration changes' : DONE[action]
+  const size = `${servers} ${servers === 1 ? 'server' : 'servers'}`
+  return sequence === undefined ? what : `${what} (publication ${sequence}, ${size})`
+}
+
+/** What a sync changed, why something is missing, and how each registry stands now, for people. */
+export const renderSync = (
+  { registries, compilation }: Synced,
+  changes: ReadonlyMap<string, Comparison>,
+  isDryRun: boolean,
+): string => {
+  const { findings, snapshots } = compilation
+  const aboutSources = findings.filter(({ subject }) => subject.kind === 'Source')
+  const others = findings.filter(({ subject }) => subject.kind !== 'Source')
+  const retention = new Set(registries.flatMap(({ report }) => report.retention ?? []))
+  return [
+    ...[...changes].flatMap(([name, { added, removed, changed }]) => [
+      `${name}:`,
+      renderDiff({ added, removed, changed, appeared: [], went: [] }),
+    ]),
+    renderFindings({ findings: others, snapshots }).trimStart(),
+    ...aboutSources.flatMap((finding) => [...findingLines(finding, ''), '']),
+    ...[...retention].map((problem) => `Nothing was tidied up: ${problem}`),
+    ...registries.map(({ name, report }) => `${name}: ${isDryRun ? 'dry run, ' : ''}${describe(report)}`),
+    '',
+  ]
+    .filter((line, index, lines) => line !== '' || index === lines.length - 1)
+    .join('\n')
+}
+
+export const syncJson = ({ isComplete, registries }: Synced): string => {
+  const reports = Object.fromEntries(registries.map(({ name, report }) => [name, report]))
+  return `${JSON.stringify({ complete: isComplete, registries: reports }, null, 2)}\n`
+}

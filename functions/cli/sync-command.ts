@@ -1,0 +1,90 @@
+import type { SnapshotReading } from '../../core/model/parse-snapshot.ts'
+import type { ReadAs } from '../../core/model/snapshot.ts'
+import type { BlobStore } from '../../core/ports.ts'
+import { readSource } from '../compile.ts'
+import type { Config, SourceConfig } from '../config/config.ts'
+import { nearest } from '../nearest.ts'
+import { type Comparison, comparePublications } from '../publication/compare.ts'
+import { withoutWrites } from '../publication/measured.ts'
+import { readPointer } from '../publication/publish-registry.ts'
+import { type Synced, sync } from '../sync.ts'
+import { loadConfig } from './load-config.ts'
+import { renderSync, syncJson } from './render-sync.ts'
+import { UsageError, type World } from './world.ts'
+
+export type SyncCommand = {
+  readonly from?: string
+  readonly as: ReadAs
+  readonly config?: string
+  readonly source?: string
+  readonly force?: true
+  readonly dryRun?: true
+  readonly at?: number
+  readonly json?: true
+}
+
+/** Manifests stand in for every cluster; they are read once. A path that cannot be read fails every source. */
+const manifestSource = (
+  from: string,
+  readAs: ReadAs,
+  world: World,
+): ((source: SourceConfig) => Promise<SnapshotReading>) => {
+  let manifests: ReturnType<World['readManifests']> | undefined
+  return async (source) => {
+    manifests ??= world.readManifests(from)
+    return readSource(source, await manifests, readAs)
+  }
+}
+
+const checkCommand = (config: Config, { from, source }: SyncCommand): string => {
+  if (from === undefined)
+    throw new UsageError(
+      'Reading a live cluster is not built yet. Give --from a file or folder of manifests, or - for a dump.',
+    )
+  const names = config.sources.map(({ name }) => name)
+  if (source !== undefined && !names.includes(source)) {
+    const [meant] = nearest(source, names)
+    throw new UsageError(
+      `There is no source ${source}; ${meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`}`,
+    )
+  }
+  if (config.registries.every(({ hasClaims }) => hasClaims))
+    throw new UsageError(
+      'Every registry has claims, and private registries are not built yet: there is nothing to publish.',
+    )
+  return from
+}
+
+/** What each registry that was written has become, against what it was. */
+const changesOf = async (store: BlobStore, { registries }: Synced): Promise<ReadonlyMap<string, Comparison>> => {
+  const changes = new Map<string, Comparison>()
+  for (const { name, report, before } of registries) {
+    const after = (await readPointer(store, name))?.value.history.find(({ sequence }) => sequence === report.sequence)
+    if (report.action === 'write' && after !== undefined)
+      changes.set(name, await comparePublications(store, name, before?.pointer.history.at(-1), after))
+  }
+  return changes
+}
+
+/** Runs a sync and says what it did. The exit code is 1 where a source failed or was refused. */
+export const runSync = async (options: SyncCommand, world: World): Promise<number> => {
+  const { config } = await loadConfig(options.config, world)
+  const from = checkCommand(config, options)
+  const opened = await world.openStore(config.publish.store)
+  const store = options.dryRun ? withoutWrites(opened) : opened
+  const { at, force, source } = options
+  const synced = await sync(
+    config,
+    {
+      store,
+      now: at === undefined ? world.now : () => at,
+      readSource: manifestSource(from, options.as, world),
+      ...(world.progress && { onProgress: world.progress }),
+    },
+    { isForced: force ?? false, ...(source !== undefined && { only: source }) },
+  )
+  world.print(
+    options.json ? syncJson(synced) : renderSync(synced, await changesOf(store, synced), options.dryRun ?? false),
+  )
+  return synced.isComplete ? 0 : 1
+}

@@ -1,0 +1,97 @@
+import { OperationError } from '../../core/model/operation-error.ts'
+import type { Pointer } from '../../core/model/publication.ts'
+import type { BlobStore } from '../../core/ports.ts'
+import { nextPointer, type PointerChange } from '../../core/publish/next-pointer.ts'
+import { findWithdrawnSince } from '../../core/publish/rollback.ts'
+import { createChunkCache } from './chunk-cache.ts'
+import { registryKeys } from './keys.ts'
+import { readJson } from './objects.ts'
+import { openPublication } from './open-publication.ts'
+import { readPointer, swapPointer } from './publish-registry.ts'
+import { isReport } from './report.ts'
+import { readState } from './state-object.ts'
+
+// What a person changes by hand: both write nothing but the pointer, and lose to nobody's sync.
+
+const MOST_ATTEMPTS = 100
+
+export type Changed =
+  | { readonly kind: 'changed'; readonly pointer: Pointer }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+type Wanted = Pick<PointerChange, 'action'> & Partial<PointerChange>
+
+/** Tries until nobody else was faster; `decide` sees the pointer as it is each time. */
+const changePointer = async (
+  store: BlobStore,
+  registry: string,
+  now: number,
+  keep: number,
+  decide: (pointer: Pointer) => Promise<Wanted | { readonly refused: string }>,
+): Promise<Changed> => {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const before = await readPointer(store, registry)
+    if (before === undefined)
+      return { kind: 'refused', reason: `Registry ${registry} has never been published; run waypost sync first` }
+    const { sequence: _, at: __, history, ...same } = before.value
+    const wanted = await decide(before.value)
+    if ('refused' in wanted) return { kind: 'refused', reason: wanted.refused }
+    const servers = history.at(-1)?.servers ?? 0
+    const pointer = nextPointer(before.value, { ...same, servers, now, keep, ...wanted })
+    if (await swapPointer(store, registry, pointer, before.etag)) return { kind: 'changed', pointer }
+  }
+  throw new OperationError(
+    'TooManySyncs',
+    `Other syncs published first ${MOST_ATTEMPTS} times in a row. Run fewer syncs at once, and try again.`,
+  )
+}
+
+const readReport = async (store: BlobStore, registry: string) =>
+  (await readJson(store, registryKeys(registry).report, isReport))?.value
+
+/** Accepts the losses that the last report names; the next sync that sees them lets them pass. */
+export const approveLosses = async (
+  store: BlobStore,
+  registry: string,
+  now: number,
+  keep: number,
+): Promise<Changed> => {
+  const losses = (await readReport(store, registry))?.sources.flatMap((source) => source.losses) ?? []
+  if (losses.length === 0)
+    return {
+      kind: 'refused',
+      reason: `The last sync of registry ${registry} refused no losses; there is nothing to approve`,
+    }
+  return changePointer(store, registry, now, keep, async ({ approvedLosses = [] }) => ({
+    action: 'approve',
+    approvedLosses: [...new Set([...approvedLosses, ...losses])].sort(),
+  }))
+}
+
+/** Makes an earlier document current again, until the inputs change. What was withdrawn since does not come back. */
+export const rollBack = async (
+  store: BlobStore,
+  registry: string,
+  sequence: number,
+  now: number,
+  keep: number,
+): Promise<Changed> => {
+  const report = await readReport(store, registry)
+  return changePointer(store, registry, now, keep, async (pointer) => {
+    const target = pointer.history.find((item) => item.sequence === sequence)
+    if (target === undefined)
+      return {
+        refused: `Registry ${registry} has no publication ${sequence}; there are ${pointer.history[0]?.sequence} to ${pointer.sequence} (waypost history)`,
+      }
+    if (target.document === pointer.document)
+      return { refused: `Publication ${sequence} has the document that registry ${registry} serves already` }
+    const { columns } = await openPublication(store, createChunkCache(), registry, target.publication)
+    const withdrawn = findWithdrawnSince(columns, await readState(store, registry, pointer.state))
+    if (withdrawn.length > 0)
+      return {
+        refused: `Publication ${sequence} lists ${withdrawn.slice(0, 10).join(', ')}${withdrawn.length > 10 ? ` and ${withdrawn.length - 10} more` : ''}, withdrawn since; what its owner withdrew does not come back`,
+      }
+    const { publication, document, servers } = target
+    return { action: 'rollback', publication, document, servers, heldInput: report?.input ?? pointer.input }
+  })
+}

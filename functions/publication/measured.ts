@@ -1,0 +1,57 @@
+import type { BlobStore } from '../../core/ports.ts'
+
+/** What was asked of the store. */
+export type StoreCost = {
+  readonly reads: number
+  readonly writes: number
+  readonly lists: number
+  readonly deletes: number
+  readonly bytesRead: number
+  readonly bytesWritten: number
+}
+
+/** Counts what a sync costs. */
+export const measured = (store: BlobStore): { readonly store: BlobStore; readonly cost: () => StoreCost } => {
+  const cost = { reads: 0, writes: 0, lists: 0, deletes: 0, bytesRead: 0, bytesWritten: 0 }
+  return {
+    cost: () => ({ ...cost }),
+    store: {
+      read: async (key, known) => {
+        cost.reads++
+        const answer = await store.read(key, known)
+        if (answer.kind === 'found') cost.bytesRead += answer.bytes.length
+        return answer
+      },
+      write: (key, bytes, expected) => {
+        cost.writes++
+        cost.bytesWritten += bytes.length
+        return store.write(key, bytes, expected)
+      },
+      list: (folder) => {
+        cost.lists++
+        return store.list(folder)
+      },
+      delete: (key) => {
+        cost.deletes++
+        return store.delete(key)
+      },
+    },
+  }
+}
+
+/** Reads for real, and pretends to write: for a sync that only shows what it would do. */
+export const withoutWrites = (store: BlobStore): BlobStore => {
+  const written = new Map<string, Parameters<BlobStore['write']>[1]>()
+  return {
+    ...store,
+    read: async (key, known) => {
+      const bytes = written.get(key)
+      return bytes === undefined ? store.read(key, known) : { kind: 'found', bytes, etag: 'pretended' }
+    },
+    write: async (key, bytes) => {
+      written.set(key, bytes)
+      return { kind: 'written', etag: 'pretended' }
+    },
+    delete: async () => {},
+  }
+}
