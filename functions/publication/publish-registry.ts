@@ -76,19 +76,18 @@ export const writeDocument = async (
   await store.write(keys.manifest(publication), assembled.manifest, 'any')
 }
 
-/** The one write that decides. An answer that got lost on its way looks like a lost race: then the pointer is ours. */
+/**
+ * The one write that decides. `false`: somebody else was faster, or our own answer got lost on its way; who looks again
+ * finds out which.
+ */
 export const swapPointer = async (
   store: BlobStore,
   registry: string,
   pointer: Pointer,
   etag: Etag | undefined,
 ): Promise<boolean> => {
-  const key = registryKeys(registry).pointer
-  const bytes = encodeJson(pointer)
-  const written = await store.write(key, bytes, etag === undefined ? 'absent' : { etag })
-  if (written.kind === 'written') return true
-  const now = await store.read(key)
-  return now.kind === 'found' && now.bytes.length === bytes.length && now.bytes.every((byte, at) => byte === bytes[at])
+  const expected = etag === undefined ? 'absent' : { etag }
+  return (await store.write(registryKeys(registry).pointer, encodeJson(pointer), expected)).kind === 'written'
 }
 
 const activeCount = ({ document }: Compiled): number =>

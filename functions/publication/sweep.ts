@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../core/model/canonical-json.ts'
 import { digestOf } from '../../core/model/digest.ts'
 import { isMap } from '../../core/model/is-map.ts'
-import { type Pointer, RUNS } from '../../core/model/publication.ts'
+import { type Pointer, RUNS, type Time, timeOf } from '../../core/model/publication.ts'
 import { isSourceState } from '../../core/model/source-state.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import { type Marks, planSweep } from '../../core/publish/retention.ts'
@@ -11,10 +11,14 @@ import { namedBy } from './paged.ts'
 import { readManifest, readPointer } from './publish-registry.ts'
 
 /** What the last sweep saw: with the same objects and pointers there is nothing to sweep. */
-type Retention = { readonly seen: string; readonly unnamed: Marks }
+type Retention = { readonly at: Time; readonly seen: string; readonly unnamed: Marks }
 
 const isRetention = (value: unknown): value is Retention =>
-  isMap(value) && typeof value.seen === 'string' && isMap(value.unnamed)
+  isMap(value) && typeof value.at === 'string' && typeof value.seen === 'string' && isMap(value.unnamed)
+
+/** A sweep reads the manifest of everything that is kept: a long history is swept once an hour, not by every sync. */
+const LONG_HISTORY = 50
+const SELDOM = 3_600_000
 
 export type Swept = { readonly removed: number; readonly missing: readonly string[] }
 
@@ -101,14 +105,17 @@ export const sweep = async (
   const sequences = [...pointers].map(([registry, { sequence }]): readonly [string, number] => [registry, sequence])
   const seen = digestOf(canonicalJson([stored, sequences]))
   const marks = before?.value.unnamed ?? {}
-  if (before?.value.seen === seen && Object.keys(marks).length === 0) return { removed: 0, missing: [] }
+  const length = [...pointers.values()].reduce((sum, { history }) => sum + history.length, 0)
+  const isRecent = before !== undefined && before.value.at > timeOf(now - SELDOM)
+  const isSeen = before?.value.seen === seen && Object.keys(marks).length === 0
+  if (isSeen || (isRecent && length > LONG_HISTORY)) return { removed: 0, missing: [] }
 
   const named = await findNamed(store, pointers, sources)
   const { remove, marks: unnamed } = planSweep(stored, named, marks, now)
   await inParallel(remove, (key) => store.delete(key))
   const there = new Set(stored)
   const missing = [...named].filter((key) => !there.has(key) && !key.endsWith('/report.json')).sort()
-  const retention: Retention = { seen: remove.length + missing.length === 0 ? seen : '', unnamed }
+  const retention: Retention = { at: timeOf(now), seen: remove.length + missing.length === 0 ? seen : '', unnamed }
   await store.write(RETENTION_KEY, encodeJson(retention), 'any')
   return { removed: remove.length, missing }
 }
