@@ -19,7 +19,6 @@ import { withProbe } from './publication/probe.ts'
 import { type PublishedRegistry, publishRegistry, readRegistry, writeDocument } from './publication/publish-registry.ts'
 import { pointerFacts, type Report, reportedFindings, sourceReport } from './publication/report.ts'
 import { type SettledSource, type SourceRead, settleSource } from './publication/settle-source.ts'
-import { contentOf } from './publication/source-result.ts'
 import { toStateObject } from './publication/state-object.ts'
 import { sweep } from './publication/sweep.ts'
 import { writeIndex } from './publication/write-index.ts'
@@ -85,7 +84,7 @@ const digestInput = (config: Config, registry: RegistryConfig, settled: readonly
       claims: config.sources.filter(({ hasClaims }) => hasClaims).map(({ name }) => name),
       sources: settled
         .filter(({ name }) => registry.sources.includes(name))
-        .map(({ name, result }) => [name, result === undefined ? '' : contentOf(result)]),
+        .map(({ name, result }) => [name, result?.content ?? '']),
     }),
   )
 

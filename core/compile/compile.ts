@@ -1,5 +1,5 @@
 import type { Candidate } from '../model/candidate.ts'
-import { canonicalJson } from '../model/canonical-json.ts'
+import { isSameJson } from '../model/canonical-json.ts'
 import type { RegistryDocument } from '../model/entry.ts'
 import type { Finding } from '../model/finding.ts'
 import { compareBy, compareText } from '../model/order.ts'
@@ -81,7 +81,7 @@ export const compile = (previous: RegistryState | undefined, inputs: RegistryInp
 
   const dated = [...continueTimeline(listed, living, at)].sort((a, b) => storedOrder(a.state, b.state))
   const states = dated.map(({ state }) => state)
-  const isUnchanged = previous !== undefined && canonicalJson(states) === canonicalJson(previous.entries)
+  const isUnchanged = previous !== undefined && isSameJson(states, previous.entries)
   const findings = [admitted, found, names, claims, ...composed].flatMap((each) => each.findings)
   return {
     state: isUnchanged ? previous : { at, entries: states },

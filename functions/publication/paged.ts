@@ -13,7 +13,12 @@ import { DamagedObject, inParallel, parseJson, readVerified } from './objects.ts
 /** The root of paged lists: their pages by the name of the list, and whatever else is said once. */
 type Root = { readonly lists: Readonly<Record<string, readonly string[]>>; readonly head: unknown }
 
-export type Paged = { readonly digest: string; readonly texts: ReadonlyMap<string, string> }
+export type Paged = {
+  readonly digest: string
+  readonly texts: ReadonlyMap<string, string>
+  /** The pages of each list, as its root names them. */
+  readonly lists: Root['lists']
+}
 
 const isRoot = (value: unknown): value is Root =>
   isMap(value) &&
@@ -27,15 +32,17 @@ type Item = { readonly key: string; readonly json: string }
 
 export const toPaged = (head: unknown, lists: Readonly<Record<string, readonly Item[]>>): Paged => {
   const texts = new Map<string, string>()
-  const digests = Object.entries(lists).map(([name, items]) => {
-    const { digests, pages } = paginate(items)
-    for (const [digest, page] of pages) texts.set(digest, page)
-    return [name, digests]
-  })
-  const root = canonicalJson({ head, lists: Object.fromEntries(digests) })
+  const named = Object.fromEntries(
+    Object.entries(lists).map(([name, items]) => {
+      const { digests, pages } = paginate(items)
+      for (const [digest, page] of pages) texts.set(digest, page)
+      return [name, digests]
+    }),
+  )
+  const root = canonicalJson({ head, lists: named })
   const digest = digestOf(root)
   texts.set(digest, root)
-  return { digest, texts }
+  return { digest, texts, lists: named }
 }
 
 const readPage = async <T>(
@@ -78,12 +85,14 @@ export const writePaged = async (
   await write(digest)
 }
 
+export type PagedLists = Root & { readonly list: (name: string) => readonly unknown[] }
+
 /** `undefined` where the root is not there; a root without one of its pages is damaged. */
 export const readPaged = async (
   store: BlobStore,
   keyOf: (digest: string) => string,
   digest: string,
-): Promise<{ readonly head: unknown; readonly list: (name: string) => readonly unknown[] } | undefined> => {
+): Promise<PagedLists | undefined> => {
   const root = await readPage(store, keyOf, digest, isRoot)
   if (root === undefined) return undefined
   const read = async (name: string): Promise<readonly [string, readonly unknown[]]> => {
@@ -95,5 +104,5 @@ export const readPaged = async (
     return [name, pages.flat()]
   }
   const lists = new Map(await Promise.all(Object.keys(root.lists).map(read)))
-  return { head: root.head, list: (name) => lists.get(name) ?? [] }
+  return { ...root, list: (name) => lists.get(name) ?? [] }
 }

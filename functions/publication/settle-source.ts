@@ -13,7 +13,7 @@ import type { SourceConfig } from '../config/config.ts'
 import { sourceKeys } from './keys.ts'
 import { encodeJson, readJson } from './objects.ts'
 import { writePaged } from './paged.ts'
-import { readResult, type SourceResult, toResultObject } from './source-result.ts'
+import { contentOf, readResult, type StoredResult, toResultObject } from './source-result.ts'
 
 /** How reading a source went. `observedAt` is when the read began: what changed while it ran may not be in it. */
 export type SourceRead = { readonly observedAt: number } & (
@@ -25,7 +25,7 @@ export type SourceRead = { readonly observedAt: number } & (
 /** What a source gives to this sync: what was read now, or its last good result, or nothing. */
 export type SettledSource = {
   readonly name: string
-  readonly result?: SourceResult & { readonly hash: string; readonly observedAt: number }
+  readonly result?: StoredResult & { readonly observedAt: number }
   readonly isFresh: boolean
   /** About the source itself. */
   readonly findings: readonly Finding[]
@@ -83,11 +83,7 @@ const readGood = async (
   good === undefined
     ? {}
     : {
-        result: {
-          ...(await readResult(store, source, good.hash)),
-          hash: good.hash,
-          observedAt: Date.parse(good.observedAt),
-        },
+        result: { ...(await readResult(store, source, good.hash)), observedAt: Date.parse(good.observedAt) },
       }
 
 /** The last good result without those whose owners were seen to say no: they must not come back by the next failure. */
@@ -154,7 +150,7 @@ const settleOnce = async (
   }
   return {
     ...calm,
-    result: { ...result, hash: paged.digest, observedAt },
+    result: { ...result, hash: paged.digest, content: contentOf(paged), observedAt },
     state: { good: found, lastAttempt, attempts: 0 },
   }
 }

@@ -12,6 +12,9 @@ import { type Paged, readPaged, toPaged } from './paged.ts'
 /** What a source gave, as it is kept for the time when it cannot be read. */
 export type SourceResult = { readonly candidates: readonly Candidate[]; readonly findings: readonly Finding[] }
 
+/** One that is stored; `content` is the digest of what a registry is made of, without what is only said about it. */
+export type StoredResult = SourceResult & { readonly hash: string; readonly content: string }
+
 const candidateItem = (candidate: Candidate) => ({ key: subjectKey(candidate.ref), json: canonicalJson(candidate) })
 
 /** The order of the objects in the cluster is not kept: the same servers are the same result. */
@@ -32,13 +35,8 @@ export const toResultObject = ({ candidates, findings }: SourceResult): Paged =>
     },
   )
 
-/** What a registry is made of, without what is only said about it. */
-export const contentOf = ({ candidates }: SourceResult): string =>
-  digestOf(
-    inOrder(candidates.map(candidateItem))
-      .map(({ json }) => json)
-      .join('\n'),
-  )
+/** The pages of the candidates stand for them. */
+export const contentOf = ({ lists }: Pick<Paged, 'lists'>): string => digestOf((lists.candidates ?? []).join(' '))
 
 const isCandidate = (value: unknown): value is Candidate =>
   isMap(value) &&
@@ -52,12 +50,12 @@ const isCandidate = (value: unknown): value is Candidate =>
 const isFinding = (value: unknown): value is Finding =>
   isMap(value) && typeof value.code === 'string' && isMap(value.subject)
 
-export const readResult = async (store: BlobStore, source: string, hash: string): Promise<SourceResult> => {
+export const readResult = async (store: BlobStore, source: string, hash: string): Promise<StoredResult> => {
   const key = sourceKeys(source).result
   const paged = await readPaged(store, key, hash)
   if (paged === undefined) throw new DamagedObject(key(hash), 'it is missing')
   const [candidates, findings] = [paged.list('candidates'), paged.list('findings')]
   if (!candidates.every(isCandidate) || !findings.every(isFinding))
     throw new DamagedObject(key(hash), 'it has another shape than we write')
-  return { candidates, findings }
+  return { candidates, findings, hash, content: contentOf(paged) }
 }
