@@ -38,20 +38,3 @@ export const measured = (store: BlobStore): { readonly store: BlobStore; readonl
     },
   }
 }
-
-/** Reads for real, and pretends to write: for a sync that only shows what it would do. */
-export const withoutWrites = (store: BlobStore): BlobStore => {
-  const written = new Map<string, Parameters<BlobStore['write']>[1]>()
-  return {
-    ...store,
-    read: async (key, known) => {
-      const bytes = written.get(key)
-      return bytes === undefined ? store.read(key, known) : { kind: 'found', bytes, etag: 'pretended' }
-    },
-    write: async (key, bytes) => {
-      written.set(key, bytes)
-      return { kind: 'written', etag: 'pretended' }
-    },
-    delete: async () => {},
-  }
-}
