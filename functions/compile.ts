@@ -6,6 +6,7 @@ import type { Candidate } from '../core/model/candidate.ts'
 import { type Finding, findingOf } from '../core/model/finding.ts'
 import type { Manifests } from '../core/model/manifests.ts'
 import { parseSnapshot, type SnapshotReading } from '../core/model/parse-snapshot.ts'
+import { sourceSubject } from '../core/model/resource.ts'
 import type { ReadAs, Snapshot } from '../core/model/snapshot.ts'
 import type { Config, RegistryConfig } from './config/config.ts'
 
@@ -39,7 +40,7 @@ export const findUnused = (
   inputs
     .filter(({ name }) => !registries.some(({ sources }) => sources.includes(name)))
     .flatMap(({ name, candidates }) =>
-      [{ source: name, kind: 'Source', namespace: '', name }, ...candidates.map(({ ref }) => ref)].map((subject) =>
+      [sourceSubject(name), ...candidates.map(({ ref }) => ref)].map((subject) =>
         findingOf(subject, { code: 'SourceUnused' }),
       ),
     )

@@ -3,7 +3,7 @@ import { isPointer, RUNS } from '../core/model/publication.ts'
 import type { BlobStore } from '../core/ports.ts'
 import { registryKeys } from '../functions/publication/keys.ts'
 import { readJson } from '../functions/publication/objects.ts'
-import { readManifest } from '../functions/publication/publish-registry.ts'
+import { readManifest } from '../functions/publication/read-manifest.ts'
 import { readState } from '../functions/publication/state-object.ts'
 import { at, openPublishing, server } from './publishing.ts'
 

@@ -1,5 +1,6 @@
 import type { Candidate } from '../model/candidate.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
+import { sourceSubject } from '../model/resource.ts'
 import type { RegistryInputs } from './compile.ts'
 
 export type Admitted = { readonly candidates: readonly Candidate[]; readonly findings: readonly Finding[] }
@@ -11,12 +12,7 @@ export const admit = (inputs: RegistryInputs): Admitted => {
   for (const source of inputs.sources) {
     const restricted = source.hasClaims ? 'source' : inputs.hasClaims ? 'registry' : undefined
     if (restricted !== undefined)
-      findings.push(
-        findingOf(
-          { source: source.name, kind: 'Source', namespace: '', name: source.name },
-          { code: 'ClaimsUnsupported', of: restricted },
-        ),
-      )
+      findings.push(findingOf(sourceSubject(source.name), { code: 'ClaimsUnsupported', of: restricted }))
     for (const candidate of source.candidates) {
       if (restricted !== undefined)
         findings.push(findingOf(candidate.ref, { code: 'ClaimsUnsupported', of: restricted }))

@@ -2,15 +2,14 @@ import { canonicalJson } from '../model/canonical-json.ts'
 import { digestOf } from '../model/digest.ts'
 import { type Entry, OFFICIAL, type RegistryDocument } from '../model/entry.ts'
 import { compareBy, compareText } from '../model/order.ts'
+import { RUNS, runOf } from '../model/publication.ts'
 import type { EntryState } from '../model/state.ts'
 import type { Dated } from './timeline.ts'
 import { compareVersions } from './version-order.ts'
 
-const runOf = ({ status, isLatest }: EntryState): number => (status === 'deleted' ? 2 : isLatest ? 0 : 1)
-
 /** Three runs, each by name, then version. */
 export const storedOrder = compareBy<EntryState>(
-  (a, b) => runOf(a) - runOf(b),
+  (a, b) => RUNS.indexOf(runOf(a)) - RUNS.indexOf(runOf(b)),
   (a, b) => compareText(a.name, b.name),
   (a, b) => compareVersions(a.version, b.version),
 )

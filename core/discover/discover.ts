@@ -1,7 +1,7 @@
 import type { Candidate } from '../model/candidate.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
 import { compareText } from '../model/order.ts'
-import type { ResourceRef } from '../model/resource.ts'
+import { type ResourceRef, sourceSubject } from '../model/resource.ts'
 import type { McpResource, Snapshot } from '../model/snapshot.ts'
 import { examine, indexAuthConfigs, type Surroundings } from './examine.ts'
 import { readOptIn } from './opt-in.ts'
@@ -42,10 +42,7 @@ const walksByResource = (walks: readonly RouteWalk[]): ReadonlyMap<McpResource, 
 /** Kinds that could not be read whole are said once, about the source. */
 const unlistedKinds = ({ source, unlisted }: Snapshot): readonly Finding[] =>
   [...unlisted].map(([kind, state]) =>
-    findingOf(
-      { source, kind: 'Source', namespace: '', name: source },
-      { code: state === 'denied' ? 'KindDenied' : 'KindNotInstalled', kind },
-    ),
+    findingOf(sourceSubject(source), { code: state === 'denied' ? 'KindDenied' : 'KindNotInstalled', kind }),
   )
 
 /** Which MCP resources of a snapshot ask to be listed, with what, and why the others are not. */

@@ -2,7 +2,7 @@ import { canonicalJson, isDeeperThan } from './canonical-json.ts'
 import { type Finding, type FindingDetail, findingOf } from './finding.ts'
 import { isMap } from './is-map.ts'
 import type { ManifestDocument, Manifests } from './manifests.ts'
-import { meansNo } from './opt-out.ts'
+import { isWithdrawn } from './opt-out.ts'
 import { compareBy, compareText } from './order.ts'
 import { isKnownKind, parseObject } from './parse-object.ts'
 import { printable } from './printable.ts'
@@ -14,15 +14,20 @@ export type SnapshotReading = { readonly snapshot: Snapshot; readonly findings: 
 const MAX_DEPTH = 100
 const CLUSTER_SCOPED = ['Namespace', 'GatewayClass']
 
-/** Stands for items that are no list: they must not look like a list without any. */
-const NO_LIST = Symbol('no list')
+/** What must not look like a document that lacks some objects, or all of them. */
+const NO_LIST = Symbol('its items are no list')
+const PART_OF_A_LIST = Symbol('it is one page of a longer list (metadata.continue); ask for all of it')
+const API_ERROR = Symbol('it is the error of an API server, not what was asked for')
 
 /** The objects of a document: itself, or those of a `List`, of an `MCPServerList`, or of a bare array. */
 const objectsOf = (value: unknown): readonly unknown[] => {
   if (Array.isArray(value)) return value.flatMap(objectsOf)
+  if (isMap(value) && value.kind === 'Status' && value.apiVersion === 'v1') return [API_ERROR]
   if (!isMap(value) || typeof value.kind !== 'string' || !value.kind.endsWith('List') || !('items' in value))
     return [value]
   if (!Array.isArray(value.items)) return value.items === null ? [] : [NO_LIST]
+  if (isMap(value.metadata) && typeof value.metadata.continue === 'string' && value.metadata.continue !== '')
+    return [PART_OF_A_LIST]
   // Items of a typed list carry neither apiVersion nor kind.
   const { apiVersion, kind } = value
   const own = kind === 'List' ? {} : { apiVersion, kind: kind.slice(0, -'List'.length) }
@@ -42,9 +47,8 @@ type Copy = { readonly value: unknown; readonly object: SnapshotObject }
 
 /** A copy that keeps something back counts for more than one that says nothing, and that for more than one that opts in. */
 const restraint = ({ object: { meta } }: Copy): number => {
-  const wanted = meta.annotations.get('registry-export')
-  if (meta.terminating || meta.annotations.has('authz-claims') || meansNo(wanted)) return 0
-  return wanted === 'true' ? 2 : 1
+  if (isWithdrawn(meta)) return 0
+  return meta.annotations.get('registry-export') === 'true' ? 2 : 1
 }
 
 /** Copies with different content, in an order of their own: with that of the files, moving one would change the registry. */
@@ -102,7 +106,7 @@ const createCollection = (source: string) => {
       return {
         code: 'DocumentUnreadable',
         document,
-        problem: value === NO_LIST ? 'its items are no list' : 'it is not a map of fields',
+        problem: (typeof value === 'symbol' ? value.description : undefined) ?? 'it is not a map of fields',
       }
     const { apiVersion, kind } = value
     if (typeof apiVersion !== 'string' || typeof kind !== 'string') return { code: 'NotAManifest', document }

@@ -47,12 +47,17 @@ export type Pointer = {
 
 export const RUNS = ['latest', 'older', 'deleted'] as const
 
+export type Run = (typeof RUNS)[number]
+
+export const runOf = ({ status, isLatest }: { readonly status: string; readonly isLatest: boolean }): Run =>
+  status === 'deleted' ? 'deleted' : isLatest ? 'latest' : 'older'
+
 export type ChunkRef = { readonly digest: string; readonly entries: number; readonly bytes: number }
 
 /** `manifest.json` of a publication: which bytes it consists of. */
 export type Manifest = {
   readonly document: string
-  readonly runs: Readonly<Record<(typeof RUNS)[number], readonly ChunkRef[]>>
+  readonly runs: Readonly<Record<Run, readonly ChunkRef[]>>
   /** Digest of the columns before they were compressed. */
   readonly columns: string
 }
@@ -61,6 +66,8 @@ export type Manifest = {
 export type Index = {
   readonly registries: readonly { readonly name: string }[]
   readonly auth: { readonly mode: string }
+  /** When the sync began that brought this: one that began before it has an older configuration. */
+  readonly at: Time
   /** In milliseconds. */
   readonly serve: { readonly maxAge: number; readonly staleAfter: number }
 }
@@ -122,6 +129,7 @@ export const isIndex = (value: unknown): value is Index =>
   value.registries.every((each) => isMap(each) && isText(each.name)) &&
   isMap(value.auth) &&
   isText(value.auth.mode) &&
+  isTime(value.at) &&
   isMap(value.serve) &&
   isCount(value.serve.maxAge) &&
   isCount(value.serve.staleAfter)

@@ -11,6 +11,8 @@ export type Subject = {
   readonly name: string
 }
 
+export const sourceSubject = (source: string): Subject => ({ source, kind: 'Source', namespace: '', name: source })
+
 /** An MCP resource of one cluster: what owns an entry. */
 export type ResourceRef = Subject & { readonly kind: McpKind }
 

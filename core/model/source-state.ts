@@ -3,6 +3,8 @@ import { isDigest, type Time } from './publication.ts'
 
 /** `state.json` of a source: its last good result, and how the reads since have gone. */
 export type SourceState = {
+  /** When the newest read that counted began, good or not: an older one neither adds nor removes anything. */
+  readonly seenAt: Time
   /** Absent where no read was ever good. */
   readonly good?: {
     readonly observedAt: Time
@@ -13,10 +15,11 @@ export type SourceState = {
     readonly selection: string
     readonly servers: number
   }
-  readonly lastAttempt: Time
   /** Reads that failed or were refused since the last good one. */
   readonly attempts: number
   readonly problem?: string
+  /** What vanished and was refused. */
+  readonly losses?: readonly string[]
 }
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === 'string')
@@ -32,6 +35,7 @@ const isGood = (value: unknown): boolean =>
 export const isSourceState = (value: unknown): value is SourceState =>
   isMap(value) &&
   (value.good === undefined || isGood(value.good)) &&
-  typeof value.lastAttempt === 'string' &&
+  typeof value.seenAt === 'string' &&
   typeof value.attempts === 'number' &&
-  (value.problem === undefined || typeof value.problem === 'string')
+  (value.problem === undefined || typeof value.problem === 'string') &&
+  (value.losses === undefined || isTexts(value.losses))

@@ -1,9 +1,9 @@
-import type { Bytes } from '../model/bytes.ts'
+import { type Bytes, joinBytes } from '../model/bytes.ts'
 import { canonicalJson } from '../model/canonical-json.ts'
 import { encodeColumns, type Row } from '../model/columns.ts'
 import { digestOf } from '../model/digest.ts'
 import type { Entry, RegistryDocument } from '../model/entry.ts'
-import type { ChunkRef, Manifest, RUNS } from '../model/publication.ts'
+import { type ChunkRef, type Manifest, type Run, runOf } from '../model/publication.ts'
 import { cut } from './cut.ts'
 
 /** A document as the objects that are stored. Nothing in it knows when or by whom it is published. */
@@ -17,20 +17,12 @@ export type Assembled = {
 
 type Piece = { readonly entry: Entry; readonly key: string; readonly encoded: Bytes; readonly bytes: number }
 
-const COMMA = 44
+const COMMA = new TextEncoder().encode(',')
 const SERVER = ',"server":'
 
 /** Entries with a comma between them: any that are neighbours are one slice of a list. */
-const join = (pieces: readonly Piece[]): Bytes => {
-  const joined = new Uint8Array(pieces.reduce((sum, { bytes }) => sum + bytes, pieces.length - 1))
-  let at = 0
-  for (const { encoded } of pieces) {
-    if (at > 0) joined[at++] = COMMA
-    joined.set(encoded, at)
-    at += encoded.length
-  }
-  return joined
-}
+const join = (pieces: readonly Piece[]): Bytes =>
+  joinBytes(pieces.flatMap(({ encoded }, index) => (index === 0 ? [encoded] : [COMMA, encoded])))
 
 const rowOf = ({ entry, bytes }: Piece): Row => ({
   name: entry.name,
@@ -44,9 +36,6 @@ const rowOf = ({ entry, bytes }: Piece): Row => ({
   serverAt: entry.json.indexOf(SERVER) + SERVER.length,
 })
 
-const runOf = ({ status, isLatest }: Entry): (typeof RUNS)[number] =>
-  status === 'deleted' ? 'deleted' : isLatest ? 'latest' : 'older'
-
 /** Cuts a document into chunks, and says in columns and a manifest what is where. */
 export const assemble = ({ entries, digest: document }: RegistryDocument): Assembled => {
   const encoder = new TextEncoder()
@@ -56,7 +45,7 @@ export const assemble = ({ entries, digest: document }: RegistryDocument): Assem
   })
   const chunks = new Map<string, Bytes>()
   const runs = Map.groupBy(pieces, ({ entry }) => runOf(entry))
-  const refsOf = (run: (typeof RUNS)[number]): readonly ChunkRef[] =>
+  const refsOf = (run: Run): readonly ChunkRef[] =>
     cut(runs.get(run) ?? []).map((part) => {
       const bytes = join(part)
       const digest = digestOf(bytes)

@@ -1,4 +1,4 @@
-import { meansNo } from '../model/opt-out.ts'
+import { isWithdrawn } from '../model/opt-out.ts'
 import { type ResourceRef, type Subject, subjectKey } from '../model/resource.ts'
 import type { McpResource, Snapshot } from '../model/snapshot.ts'
 import type { EntryState, RegistryState } from '../model/state.ts'
@@ -12,16 +12,16 @@ export type Losses = {
   readonly active: number
 }
 
-/** How a person names a loss to approve it. */
+/** How a person names a loss to approve it: a resource, or a whole kind. */
 export const lossOf = ({ source, kind, namespace, name }: Subject): string => [source, kind, namespace, name].join('/')
+export const kindLossOf = (source: string, kind: string): string => `${source}/${kind}`
 
-/** Its owner says no, whatever else could or could not be read. */
-const isWithdrawn = ({ meta }: McpResource): boolean =>
-  meta.terminating || meta.annotations.has('authz-claims') || meansNo(meta.annotations.get('registry-export'))
+/** The resources of a read by their key; those that cannot be parsed are not among them. */
+export const presentIn = ({ source, resources }: Snapshot): ReadonlyMap<string, McpResource> =>
+  new Map(resources.map((each) => [subjectKey({ source, kind: each.kind, ...each.meta }), each]))
 
-/** The resources of a source that say no for themselves, also in a read that failed elsewhere. */
-export const findWithdrawn = ({ source, resources }: Snapshot): ReadonlySet<string> =>
-  new Set(resources.filter(isWithdrawn).map(({ kind, meta }) => subjectKey({ source, kind, ...meta })))
+export const isInScope = ({ namespaces }: Snapshot['scope'], { namespace }: Subject): boolean =>
+  namespaces.length === 0 || namespaces.includes(namespace)
 
 const activeOf = (source: string, states: readonly RegistryState[]): readonly EntryState[] => {
   const active = states
@@ -31,33 +31,26 @@ const activeOf = (source: string, states: readonly RegistryState[]): readonly En
 }
 
 /**
- * What was listed and has vanished from a whole read: its resource, or the last route that led to it, is not there. Who
- * opted out, is terminating or was refused is still there; who is outside the namespaces now was left out on purpose.
+ * What was listed and has vanished from a whole read: its resource, or the last route that led to it, is not there or
+ * cannot be parsed. Who opted out, is terminating or was refused is still there; who is outside the namespaces now was
+ * left out on purpose.
  */
 export const findLosses = (
   snapshot: Snapshot,
-  candidates: ReadonlySet<string>,
+  asking: ReadonlySet<string>,
   states: readonly RegistryState[],
 ): Losses => {
   const { source, scope } = snapshot
   const active = activeOf(source, states)
-  const present = new Map(
-    snapshot.resources.map((each) => [subjectKey({ source, kind: each.kind, ...each.meta }), each]),
-  )
+  const present = presentIn(snapshot)
   const routes = new Set(snapshot.routes.map(({ meta }) => `${meta.namespace}/${meta.name}`))
-  const isRouteThere = (route: string): boolean => {
-    const [namespace = '', name = ''] = route.split('/')
-    return routes.has(route) || snapshot.unreadable.has(subjectKey({ source, kind: 'HTTPRoute', namespace, name }))
-  }
   const isLost = ({ owner, remotes }: EntryState): boolean => {
-    const key = subjectKey(owner)
-    if (candidates.has(key) || snapshot.unreadable.has(key)) return false
-    if (scope.namespaces.length > 0 && !scope.namespaces.includes(owner.namespace)) return false
-    const resource = present.get(key)
+    if (asking.has(subjectKey(owner)) || !isInScope(scope, owner)) return false
+    const resource = present.get(subjectKey(owner))
     if (resource === undefined) return true
     const isRouted = remotes.length > 0 && remotes.every(({ origin }) => origin !== undefined)
-    const hasRoute = remotes.some(({ origin }) => origin !== undefined && isRouteThere(origin.route))
-    return isRouted && !hasRoute && !isWithdrawn(resource)
+    const hasRoute = remotes.some(({ origin }) => origin !== undefined && routes.has(origin.route))
+    return isRouted && !hasRoute && !isWithdrawn(resource.meta)
   }
   return { lost: active.filter(isLost).map(({ owner }) => owner), active: active.length }
 }
@@ -66,8 +59,8 @@ export const findLosses = (
 export const isShrinkRefused = (
   { lost, active }: Losses,
   maxShrink: number,
-  approved: ReadonlySet<string>,
+  isApproved: (loss: string) => boolean,
 ): boolean => {
-  const unapproved = lost.filter((ref) => !approved.has(lossOf(ref))).length
-  return unapproved >= FEW && unapproved > maxShrink * active
+  const unapproved = lost.filter((ref) => !isApproved(lossOf(ref)) && !isApproved(kindLossOf(ref.source, ref.kind)))
+  return unapproved.length >= FEW && unapproved.length > maxShrink * active
 }

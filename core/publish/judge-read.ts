@@ -1,12 +1,13 @@
 import type { Candidate } from '../model/candidate.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
-import { type ResourceRef, type Subject, subjectKey } from '../model/resource.ts'
+import { isWithdrawn } from '../model/opt-out.ts'
+import { sourceSubject, subjectKey } from '../model/resource.ts'
 import type { Snapshot } from '../model/snapshot.ts'
 import type { RegistryState } from '../model/state.ts'
-import { findLosses, findWithdrawn, isShrinkRefused, lossOf } from './guard.ts'
-import { findFault, kindLossOf, listedKinds } from './source-fault.ts'
+import { findLosses, isShrinkRefused, kindLossOf, lossOf, presentIn } from './guard.ts'
+import { findFault, listedKinds, ROUTE_KINDS } from './source-fault.ts'
 
-/** A whole read of a source, and what was discovered in it. */
+/** A read of a source, and what was discovered in it. */
 export type WholeRead = {
   readonly snapshot: Snapshot
   /** Of reading and of discovering. */
@@ -19,16 +20,16 @@ export type GuardPolicy = {
   readonly gatewayApi: boolean
   /** The kinds that were there at the last good read. */
   readonly listedBefore: readonly string[]
-  /** Is it asked for the same things as at the last good read? What is gone after another question is not lost. */
-  readonly isAskedTheSame: boolean
+  /** Is what is gone from it not lost: because it was accepted before, or because another question was asked? */
+  readonly isAccepted: boolean
   readonly states: readonly RegistryState[]
-  readonly approved: ReadonlySet<string>
-  readonly isForced: boolean
+  /** What a person allowed to be lost; with `--force`, everything. */
+  readonly isApproved: (loss: string) => boolean
   readonly maxShrink: number
 }
 
 export type Judgement =
-  | ({ readonly kind: 'good'; readonly kinds: readonly string[] } & Pick<WholeRead, 'candidates' | 'findings'>)
+  | { readonly kind: 'good'; readonly kinds: readonly string[] }
   | {
       readonly kind: 'bad'
       readonly problem: string
@@ -36,38 +37,55 @@ export type Judgement =
       /** What a person may approve. */
       readonly losses: readonly string[]
       /** Was the owner of this, which is in the last good result, seen to say no? */
-      readonly isWithdrawn: (ref: ResourceRef) => boolean
+      readonly isWithdrawn: (candidate: Candidate) => boolean
     }
 
-export const sourceSubject = (source: string): Subject => ({ source, kind: 'Source', namespace: '', name: source })
+/**
+ * Who is to go though the read is not good: who is there and says no. Who is there and merely does not ask may have been
+ * asked for by a route, so that counts only where routes were read. Who was not seen is never withdrawn.
+ */
+const withdrawnIn = (
+  { snapshot, candidates }: WholeRead,
+  lost: ReadonlySet<string>,
+  areRoutesRead: boolean,
+): ((candidate: Candidate) => boolean) => {
+  const asking = new Set(candidates.map(({ ref }) => subjectKey(ref)))
+  const present = presentIn(snapshot)
+  return ({ ref }) => {
+    const resource = present.get(subjectKey(ref))
+    if (resource === undefined || lost.has(subjectKey(ref))) return false
+    return isWithdrawn(resource.meta) || (areRoutesRead && !asking.has(subjectKey(ref)))
+  }
+}
 
 /** Is a read good enough to replace the last good one? */
-export const judgeRead = ({ snapshot, findings, candidates }: WholeRead, policy: GuardPolicy): Judgement => {
+export const judgeRead = (read: WholeRead, policy: GuardPolicy): Judgement => {
+  const { snapshot, findings, candidates } = read
   const { source } = snapshot
-  const isApproved = (loss: string): boolean => policy.isForced || policy.approved.has(loss)
-  const fault = findFault(snapshot, findings, policy.gatewayApi, policy.listedBefore, isApproved)
+  const fault = findFault(snapshot, findings, policy.gatewayApi, policy.listedBefore, policy.isApproved)
   if (fault !== undefined) {
-    const withdrawn = findWithdrawn(snapshot)
+    const areRoutesRead =
+      !findings.some(({ code }) => code === 'DocumentUnreadable') &&
+      !ROUTE_KINDS.some((kind) => snapshot.unlisted.has(kind))
     return {
       kind: 'bad',
       problem: fault.problem,
       findings: [],
       losses: fault.kinds.map((kind) => kindLossOf(source, kind)),
-      isWithdrawn: (ref) => withdrawn.has(subjectKey(ref)),
+      isWithdrawn: withdrawnIn(read, new Set(), areRoutesRead),
     }
   }
   const asking = new Set(candidates.map(({ ref }) => subjectKey(ref)))
   const losses = findLosses(snapshot, asking, policy.states)
-  const isRefused = !policy.isForced && isShrinkRefused(losses, policy.maxShrink, policy.approved)
-  if (!policy.isAskedTheSame || !isRefused) return { kind: 'good', kinds: listedKinds(snapshot), candidates, findings }
-  const lost = new Set(losses.lost.map(subjectKey))
+  if (policy.isAccepted || !isShrinkRefused(losses, policy.maxShrink, policy.isApproved))
+    return { kind: 'good', kinds: listedKinds(snapshot) }
   const names = losses.lost.map(lossOf).sort()
-  const detail = { lost: lost.size, active: losses.active, examples: names.slice(0, 3) }
+  const detail = { lost: names.length, active: losses.active, examples: names.slice(0, 3) }
   return {
     kind: 'bad',
-    problem: `${lost.size} of ${losses.active} servers have vanished from it`,
+    problem: `${names.length} of ${losses.active} servers have vanished from it`,
     findings: [findingOf(sourceSubject(source), { code: 'ShrinkRefused', ...detail })],
     losses: names,
-    isWithdrawn: (ref) => !asking.has(subjectKey(ref)) && !lost.has(subjectKey(ref)),
+    isWithdrawn: withdrawnIn(read, new Set(losses.lost.map(subjectKey)), true),
   }
 }

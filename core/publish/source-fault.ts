@@ -1,11 +1,13 @@
 import type { Finding } from '../model/finding.ts'
 import { MCP_KINDS } from '../model/resource.ts'
 import type { ObjectKind, Snapshot } from '../model/snapshot.ts'
+import { kindLossOf } from './guard.ts'
 
 /** Why a read counts as failed; `kinds` is what has vanished and may be approved. */
 export type SourceFault = { readonly problem: string; readonly kinds: readonly string[] }
 
-const ROUTE_KINDS = ['HTTPRoute', 'Gateway', 'GatewayClass', 'ListenerSet', 'ReferenceGrant'] as const
+/** Without these nobody knows where a route leads. */
+export const ROUTE_KINDS = ['HTTPRoute', 'Gateway', 'GatewayClass', 'ListenerSet', 'ReferenceGrant'] as const
 
 /** What a registry cannot be made without; the Gateway API's only where it is asked for. */
 const RESOURCES: readonly { readonly kind: ObjectKind; readonly resource: string; readonly isRoute: boolean }[] = [
@@ -17,9 +19,6 @@ const RESOURCES: readonly { readonly kind: ObjectKind; readonly resource: string
   { kind: 'Gateway', resource: 'gateways.gateway.networking.k8s.io', isRoute: true },
   { kind: 'Service', resource: 'services', isRoute: true },
 ]
-
-/** A kind as a person names it to approve its loss. */
-export const kindLossOf = (source: string, kind: string): string => `${source}/${kind}`
 
 /** The MCP and Gateway API kinds that are there: one of them must not vanish unnoticed. */
 export const listedKinds = ({ unlisted }: Snapshot): readonly string[] =>
@@ -42,6 +41,9 @@ export const findFault = (
       problem: `document ${unreadable.document} of ${unreadable.subject.name} cannot be read: ${unreadable.problem}`,
       kinds: [],
     }
+  // An empty folder is an empty cluster; an empty pipe is a command that failed before it.
+  if (findings.some(({ code, subject }) => code === 'NothingToRead' && subject.name === '-'))
+    return { problem: 'standard input was empty; an empty cluster is a List without items', kinds: [] }
   const denied = RESOURCES.filter(
     ({ kind, isRoute }) => (gatewayApi || !isRoute) && snapshot.unlisted.get(kind) === 'denied',
   )

@@ -1,5 +1,5 @@
 import type { Columns } from '../model/columns.ts'
-import { type ChunkRef, type Manifest, RUNS } from '../model/publication.ts'
+import { type ChunkRef, type Manifest, RUNS, type Run } from '../model/publication.ts'
 
 /** Where the bytes of each row are: rows are neighbours in their chunk, chunks in their run. */
 export type Layout = {
@@ -32,8 +32,7 @@ export const layOut = (manifest: Manifest, columns: Columns): Layout | undefined
   }
   if (row !== columns.count) return undefined
   firstRows[chunks.length] = row
-  const rowsOf = (run: (typeof RUNS)[number]): number =>
-    manifest.runs[run].reduce((sum, { entries }) => sum + entries, 0)
+  const rowsOf = (run: Run): number => manifest.runs[run].reduce((sum, { entries }) => sum + entries, 0)
   const older = rowsOf('latest')
   const deleted = older + rowsOf('older')
   return { chunks, firstRows, offsets, runs: [0, older, deleted, row] }

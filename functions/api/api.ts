@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import type { Bytes } from '../../core/model/bytes.ts'
+import { type Bytes, joinBytes } from '../../core/model/bytes.ts'
 import { digestOf } from '../../core/model/digest.ts'
 import { findVersion, findVersions } from '../../core/serve/find-rows.ts'
 import { slicesOf } from '../../core/serve/layout.ts'
@@ -45,16 +45,6 @@ const send = (c: Context, answer: Answer<Body | undefined>, missing: string): Re
   return isKnown(c.req.header('If-None-Match'), etag) ? c.body(null, 304, headers) : c.body(bytes, 200, headers)
 }
 
-const join = (parts: readonly Bytes[]): Bytes => {
-  const joined = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    joined.set(part, at)
-    at += part.length
-  }
-  return joined
-}
-
 const encode = (text: string): Bytes => new TextEncoder().encode(text)
 const COMMA = encode(',')
 
@@ -69,7 +59,7 @@ const listOf = async (
   const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0)
   const head = encode(`{"metadata":{"count":${count}},"servers":[`)
   const body = slices.flatMap((slice, index) => (index === 0 ? [slice] : [COMMA, slice]))
-  return { bytes: join([head, ...body, encode(']}')]), etag: `"${document.slice(0, 16)}.${format}"` }
+  return { bytes: joinBytes([head, ...body, encode(']}')]), etag: `"${document.slice(0, 16)}.${format}"` }
 }
 
 const rowBody = async ({ columns, layout, read }: OpenPublication, row: number): Promise<Body | undefined> => {

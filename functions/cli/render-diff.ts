@@ -1,7 +1,7 @@
 import { isMap } from '../../core/model/is-map.ts'
 import { printable } from '../../core/model/printable.ts'
-import type { DiffEntry, FieldChange } from '../../core/publish/diff.ts'
-import type { Comparison, SaidFinding } from '../publication/compare.ts'
+import type { DiffEntry, FieldChange } from '../../core/publish/diff-documents.ts'
+import type { Comparison, SaidFinding } from '../publication/compare-publications.ts'
 
 export const isSame = ({ added, removed, changed, appeared, went }: Comparison): boolean =>
   [added, removed, changed, appeared, went].every(({ length }) => length === 0)

@@ -55,12 +55,13 @@ export const renderStatus = (
   const published =
     pointer === undefined || current === undefined
       ? `${registry}: never published`
-      : `${registry}: publication ${pointer.sequence}, ${current.servers} servers, changed ${renderAge(now - Date.parse(pointer.at))} ago`
+      : `${registry}: publication ${pointer.sequence}, ${current.servers} ${current.servers === 1 ? 'server' : 'servers'}, changed ${renderAge(now - Date.parse(pointer.at))} ago`
   return [
     published,
     ...(pointer?.heldInput === undefined
       ? []
       : ['  held by a rollback, until the cluster or the configuration changes']),
+    ...(pointer?.nextDeadline === undefined ? [] : [`  the next grace or tombstone ends at ${pointer.nextDeadline}`]),
     ...(pointer?.approvedLosses === undefined ? [] : [`  ${pointer.approvedLosses.length} losses are approved`]),
     ...(report === undefined
       ? ['  no sync has reported yet']

@@ -1,4 +1,4 @@
-import type { Comparison } from '../publication/compare.ts'
+import type { Comparison } from '../publication/compare-publications.ts'
 import type { Report } from '../publication/report.ts'
 import type { Synced } from '../sync.ts'
 import { findingLines, renderFindings } from './render-compilation.ts'
@@ -8,11 +8,13 @@ const DONE: Readonly<Record<Report['action'], string>> = {
   write: 'published',
   note: 'the same servers; what is remembered of them changed',
   keep: 'unchanged',
-  none: 'nothing published: no source has ever given a result',
+  none: 'nothing could be read, and nothing is changed',
+  failed: 'left as it is',
 }
 
-const describe = ({ action, isHeld, sequence, servers }: Report): string => {
-  const what = isHeld ? 'held by a rollback, until the cluster or the configuration changes' : DONE[action]
+const describe = ({ action, isHeld, sequence, servers, problem }: Report): string => {
+  const done = `${DONE[action]}${problem === undefined ? '' : `: ${problem.replace(/\.$/, '')}`}`
+  const what = isHeld ? 'held by a rollback, until the cluster or the configuration changes' : done
   const size = `${servers} ${servers === 1 ? 'server' : 'servers'}`
   return sequence === undefined ? what : `${what} (publication ${sequence}, ${size})`
 }

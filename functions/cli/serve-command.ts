@@ -2,8 +2,10 @@ import type { ReadAs } from '../../core/model/snapshot.ts'
 import { createApi } from '../api/api.ts'
 import { compileManifests } from '../compile.ts'
 import type { Config } from '../config/config.ts'
+import { INDEX_KEY } from '../publication/keys.ts'
 import { publishCompilation } from '../publication/publish-compilation.ts'
-import { createReader, type Reader, type RegistryHealth } from '../publication/reader.ts'
+import { createReader, type Reader } from '../publication/reader.ts'
+import type { RegistryHealth } from '../publication/registry-health.ts'
 import { indexOf } from '../publication/write-index.ts'
 import { loadConfig } from './load-config.ts'
 import { renderCompilation } from './render-compilation.ts'
@@ -46,7 +48,7 @@ const healthLine = ({ name, status, published, detail }: RegistryHealth): string
 /** What was published. A store that cannot be read at all is said now, not by the first request. */
 const openPublished = async (config: Config, world: World): Promise<Reader> => {
   const store = await world.openStore(config.publish.store)
-  await store.read('index.json')
+  await store.read(INDEX_KEY)
   let said = ''
   const tellOperator = (message: string): void => {
     if (message !== said) world.printError(`waypost: ${message}\n`)

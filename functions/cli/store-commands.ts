@@ -3,12 +3,12 @@ import type { HistoryItem, Pointer } from '../../core/model/publication.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import type { Config } from '../config/config.ts'
 import { approveLosses, type Changed, rollBack } from '../publication/change-pointer.ts'
-import { type Comparison, comparePublications } from '../publication/compare.ts'
+import { type Comparison, comparePublications } from '../publication/compare-publications.ts'
 import { registryKeys } from '../publication/keys.ts'
 import { readJson } from '../publication/objects.ts'
-import { withProbe } from '../publication/probe.ts'
-import { readPointer } from '../publication/publish-registry.ts'
+import { readPointer } from '../publication/pointer-object.ts'
 import { isReport } from '../publication/report.ts'
+import { withProbe } from '../publication/with-probe.ts'
 import { loadConfig } from './load-config.ts'
 import { renderDiff, renderDiffMarkdown } from './render-diff.ts'
 import { renderHistory, renderStatus } from './render-status.ts'
@@ -88,7 +88,7 @@ export const status = async (options: StoreOptions & Printing, world: World): Pr
   )
 }
 
-export const printDiff = (registry: string, diff: Comparison, { json: isJson, markdown }: Printing): string => {
+const printDiff = (registry: string, diff: Comparison, { json: isJson, markdown }: Printing): string => {
   if (isJson) return json({ registry, ...diff })
   return markdown ? renderDiffMarkdown(registry, diff) : renderDiff(diff)
 }

@@ -1,19 +1,17 @@
-import { OperationError } from '../../core/model/operation-error.ts'
 import type { Pointer } from '../../core/model/publication.ts'
 import type { BlobStore } from '../../core/ports.ts'
+import { findWithdrawnSince } from '../../core/publish/find-withdrawn-since.ts'
 import { nextPointer, type PointerChange } from '../../core/publish/next-pointer.ts'
-import { findWithdrawnSince } from '../../core/publish/rollback.ts'
 import { createChunkCache } from './chunk-cache.ts'
 import { registryKeys } from './keys.ts'
 import { readJson } from './objects.ts'
 import { openPublication } from './open-publication.ts'
-import { readPointer, swapPointer } from './publish-registry.ts'
+import { readPointer, swapPointer } from './pointer-object.ts'
 import { isReport } from './report.ts'
 import { readState } from './state-object.ts'
+import { untilWon } from './until-won.ts'
 
 // What a person changes by hand: both write nothing but the pointer, and lose to nobody's sync.
-
-const MOST_ATTEMPTS = 100
 
 export type Changed =
   | { readonly kind: 'changed'; readonly pointer: Pointer }
@@ -29,7 +27,7 @@ const changePointer = async (
   keep: number,
   decide: (pointer: Pointer) => Promise<Wanted | { readonly refused: string }>,
 ): Promise<Changed> => {
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  return untilWon(`Registry ${registry}`, async (): Promise<Changed | 'lost'> => {
     const before = await readPointer(store, registry)
     if (before === undefined)
       return { kind: 'refused', reason: `Registry ${registry} has never been published; run waypost sync first` }
@@ -38,12 +36,8 @@ const changePointer = async (
     if ('refused' in wanted) return { kind: 'refused', reason: wanted.refused }
     const servers = history.at(-1)?.servers ?? 0
     const pointer = nextPointer(before.value, { ...same, servers, now, keep, ...wanted })
-    if (await swapPointer(store, registry, pointer, before.etag)) return { kind: 'changed', pointer }
-  }
-  throw new OperationError(
-    'TooManySyncs',
-    `Other syncs published first ${MOST_ATTEMPTS} times in a row. Run fewer syncs at once, and try again.`,
-  )
+    return (await swapPointer(store, registry, pointer, before.etag)) ? { kind: 'changed', pointer } : 'lost'
+  })
 }
 
 const readReport = async (store: BlobStore, registry: string) =>
@@ -73,11 +67,11 @@ export const rollBack = async (
   store: BlobStore,
   registry: string,
   sequence: number,
-  now: number,
+  at: number,
   keep: number,
 ): Promise<Changed> => {
   const report = await readReport(store, registry)
-  return changePointer(store, registry, now, keep, async (pointer) => {
+  return changePointer(store, registry, at, keep, async (pointer) => {
     const target = pointer.history.find((item) => item.sequence === sequence)
     if (target === undefined)
       return {
@@ -86,12 +80,15 @@ export const rollBack = async (
     if (target.document === pointer.document)
       return { refused: `Publication ${sequence} has the document that registry ${registry} serves already` }
     const { columns } = await openPublication(store, createChunkCache(), registry, target.publication)
-    const withdrawn = findWithdrawnSince(columns, await readState(store, registry, pointer.state))
+    const now = await readState(store, registry, pointer.state)
+    const withdrawn = findWithdrawnSince(columns, now, await readState(store, registry, target.state))
     if (withdrawn.length > 0)
       return {
         refused: `Publication ${sequence} lists ${withdrawn.slice(0, 10).join(', ')}${withdrawn.length > 10 ? ` and ${withdrawn.length - 10} more` : ''}, withdrawn since; what its owner withdrew does not come back`,
       }
     const { publication, document, servers } = target
-    return { action: 'rollback', publication, document, servers, heldInput: report?.input ?? pointer.input }
+    // A sync that changed nothing may have had another input; one that died before its report did not.
+    const input = report !== undefined && report.at >= pointer.at ? report.input : undefined
+    return { action: 'rollback', publication, document, servers, heldInput: input ?? pointer.input }
   })
 }

@@ -15,7 +15,7 @@ export class DamagedObject extends OperationError {
   }
 }
 
-export type Versioned<T> = { readonly value: T; readonly etag: Etag }
+type Versioned<T> = { readonly value: T; readonly etag: Etag }
 
 export const encodeJson = (value: unknown): Bytes => new TextEncoder().encode(`${canonicalJson(value)}\n`)
 
@@ -40,6 +40,22 @@ export const readJson = async <T>(
   return object.kind === 'found' ? { value: parseJson(key, object.bytes, is), etag: object.etag } : undefined
 }
 
+/** One that can be made anew: where it is damaged, its etag is known and its value is not. */
+export const readReplaceable = async <T>(
+  store: BlobStore,
+  key: string,
+  is: (value: unknown) => value is T,
+): Promise<{ readonly value: T | undefined; readonly etag: Etag } | undefined> => {
+  const object = await store.read(key)
+  if (object.kind !== 'found') return undefined
+  try {
+    return { value: parseJson(key, object.bytes, is), etag: object.etag }
+  } catch (error) {
+    if (!(error instanceof DamagedObject)) throw error
+    return { value: undefined, etag: object.etag }
+  }
+}
+
 /** An immutable object, checked against the digest that its name or its manifest gives; `undefined` where there is none. */
 export const readVerified = async (
   store: BlobStore,
@@ -59,15 +75,4 @@ export const readVerified = async (
   }
   if (digestOf(bytes) !== digest) throw new DamagedObject(key, 'its bytes do not match their digest')
   return bytes
-}
-
-/** A few at a time: a store that answers slowly is not made slower, and memory stays bounded. */
-export const inParallel = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> => {
-  const results = new Array<R>(items.length)
-  const queue = items.entries()
-  const worker = async (): Promise<void> => {
-    for (const [index, item] of queue) results[index] = await work(item)
-  }
-  await Promise.all(Array.from({ length: 8 }, worker))
-  return results
 }

@@ -5,7 +5,7 @@ import { type Layout, layOut, type Slice } from '../../core/serve/layout.ts'
 import type { ChunkCache } from './chunk-cache.ts'
 import { registryKeys } from './keys.ts'
 import { DamagedObject, readVerified } from './objects.ts'
-import { readManifest } from './publish-registry.ts'
+import { readManifest } from './read-manifest.ts'
 
 /** One publication, ready to be asked. Its chunks are read when they are needed. */
 export type OpenPublication = {

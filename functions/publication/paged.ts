@@ -3,9 +3,10 @@ import { digestOf } from '../../core/model/digest.ts'
 import { isMap } from '../../core/model/is-map.ts'
 import { isDigest } from '../../core/model/publication.ts'
 import type { BlobStore } from '../../core/ports.ts'
-import { paginate } from '../../core/publish/pages.ts'
+import { paginate } from '../../core/publish/paginate.ts'
 import { gzip } from './gzip.ts'
-import { DamagedObject, inParallel, parseJson, readVerified } from './objects.ts'
+import { inParallel } from './in-parallel.ts'
+import { DamagedObject, parseJson, readVerified } from './objects.ts'
 
 // States and results of sources are long lists of which little changes. Each is a root that names its pages; both are
 // stored compressed, under the digest of what they are before that.

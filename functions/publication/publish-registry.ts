@@ -1,41 +1,41 @@
 import type { Compiled } from '../../core/compile/compile.ts'
 import { isQuiet } from '../../core/model/finding.ts'
-import { isManifest, isPointer, type Pointer, RUNS, timeOf } from '../../core/model/publication.ts'
+import { type Pointer, timeOf } from '../../core/model/publication.ts'
 import { findingJson } from '../../core/model/render-finding.ts'
 import type { RegistryState } from '../../core/model/state.ts'
 import type { BlobStore, Etag } from '../../core/ports.ts'
 import { type Assembled, assemble } from '../../core/publish/assemble.ts'
+import { findWithdrawnSince } from '../../core/publish/find-withdrawn-since.ts'
 import { nextDeadline, nextPointer, type PointerChange } from '../../core/publish/next-pointer.ts'
-import { type PublicationPlan, planPublication } from '../../core/publish/plan.ts'
+import { type PublicationPlan, planPublication } from '../../core/publish/plan-publication.ts'
+import type { Config } from '../config/config.ts'
+import { createChunkCache } from './chunk-cache.ts'
+import type { Folded } from './fold-registries.ts'
 import { gzip } from './gzip.ts'
+import { inParallel } from './in-parallel.ts'
 import { registryKeys } from './keys.ts'
-import { encodeJson, inParallel, parseJson, readJson, readVerified } from './objects.ts'
+import { DamagedObject, encodeJson } from './objects.ts'
+import { openPublication } from './open-publication.ts'
 import { writePaged } from './paged.ts'
+import { readPointer, swapPointer } from './pointer-object.ts'
+import { chunksOf, readManifest } from './read-manifest.ts'
 import { readState, toStateObject } from './state-object.ts'
 
 /** A registry as it is in the store; without a pointer it was never published. */
 export type PublishedRegistry = { readonly pointer: Pointer; readonly etag: Etag; readonly state: RegistryState }
 
-export type Publishing = {
-  readonly registry: string
-  readonly compiled: Compiled
-  readonly input: string
-  readonly sources: Pointer['sources']
-  readonly before: PublishedRegistry | undefined
-  /** Those of sources that could not be asked yet whether they still apply. */
-  readonly approvedLosses: readonly string[]
-  readonly now: number
-  readonly keep: number
-  readonly tombstones: number
-  readonly pendingGrace: number
-}
+/** How much and how long is kept. */
+export type Keeping = Pick<Config['publish'], 'keep' | 'tombstones'> & { readonly pendingGrace: number }
+
+export const keepingOf = ({ publish, discovery }: Config): Keeping => ({
+  keep: publish.keep,
+  tombstones: publish.tombstones,
+  pendingGrace: discovery.pendingGrace,
+})
 
 export type Published =
   | { readonly kind: 'published'; readonly plan: PublicationPlan; readonly pointer: Pointer }
   | { readonly kind: 'lost' }
-
-export const readPointer = (store: BlobStore, registry: string) =>
-  readJson(store, registryKeys(registry).pointer, isPointer)
 
 export const readRegistry = async (store: BlobStore, registry: string): Promise<PublishedRegistry | undefined> => {
   const found = await readPointer(store, registry)
@@ -43,17 +43,19 @@ export const readRegistry = async (store: BlobStore, registry: string): Promise<
   return { pointer: found.value, etag: found.etag, state: await readState(store, registry, found.value.state) }
 }
 
-/** The chunks that a publication names; `undefined` where its manifest is not there. */
-export const readManifest = async (store: BlobStore, registry: string, publication: string) => {
-  const key = registryKeys(registry).manifest(publication)
-  const digest = publication.slice(publication.indexOf('-') + 1)
-  const bytes = await readVerified(store, key, digest, false)
-  return bytes && parseJson(key, bytes, isManifest)
-}
-
-const chunksOf = async (store: BlobStore, registry: string, publication: string | undefined): Promise<Set<string>> => {
-  const manifest = publication === undefined ? undefined : await readManifest(store, registry, publication)
-  return new Set(manifest && RUNS.flatMap((run) => manifest.runs[run].map(({ digest }) => digest)))
+/** What need not be stored again. Where nobody can say what is there, everything is. */
+const knownChunks = async (
+  store: BlobStore,
+  registry: string,
+  publication: string | undefined,
+): Promise<ReadonlySet<string>> => {
+  try {
+    const manifest = publication === undefined ? undefined : await readManifest(store, registry, publication)
+    return new Set(manifest && chunksOf(manifest))
+  } catch (error) {
+    if (!(error instanceof DamagedObject)) throw error
+    return new Set()
+  }
 }
 
 /** Stores a document beside the others. Until a pointer names it, nobody reads it. */
@@ -76,58 +78,67 @@ export const writeDocument = async (
   await store.write(keys.manifest(publication), assembled.manifest, 'any')
 }
 
-/**
- * The one write that decides. `false`: somebody else was faster, or our own answer got lost on its way; who looks again
- * finds out which.
- */
-export const swapPointer = async (
-  store: BlobStore,
-  registry: string,
-  pointer: Pointer,
-  etag: Etag | undefined,
-): Promise<boolean> => {
-  const expected = etag === undefined ? 'absent' : { etag }
-  return (await store.write(registryKeys(registry).pointer, encodeJson(pointer), expected)).kind === 'written'
-}
-
 const activeCount = ({ document }: Compiled): number =>
   document.entries.filter(({ status }) => status === 'active').length
+
+/** May the document that a rollback brought back stay? Not with an entry that has ended since, by its grace for one. */
+const canHold = async (store: BlobStore, before: PublishedRegistry | undefined, folded: Folded): Promise<boolean> => {
+  if (before?.pointer.heldInput === undefined || before.pointer.heldInput !== folded.input) return false
+  const { registry, compiled } = folded
+  try {
+    const held = await openPublication(store, createChunkCache(), registry.name, before.pointer.publication)
+    return findWithdrawnSince(held.columns, compiled.state).length === 0
+  } catch (error) {
+    if (!(error instanceof DamagedObject)) throw error
+    return false
+  }
+}
 
 /** Makes what was compiled current, if that changes anything; somebody else may have been faster. */
 export const publishRegistry = async (
   store: BlobStore,
-  publishing: Publishing,
+  folded: Folded,
+  before: PublishedRegistry | undefined,
   findings: Compiled['findings'],
+  now: number,
+  keeping: Keeping,
 ): Promise<Published> => {
-  const { registry, compiled, input, sources, before, approvedLosses, now, keep } = publishing
-  const keys = registryKeys(registry)
+  const { compiled, input, sources, approvedLosses } = folded
+  const { name } = folded.registry
   const paged = compiled.state === before?.state ? undefined : toStateObject(compiled.state)
   const state = paged?.digest ?? before?.pointer.state ?? ''
   const { digest: document } = compiled.document
-  const plan = planPublication(before?.pointer, { document, state, input })
-  if (plan.action === 'keep' && before !== undefined) return { kind: 'published', plan, pointer: before.pointer }
+  const approved = approvedLosses.length === 0 ? {} : { approvedLosses }
+  const next = { document, state, input, ...approved }
+  const plan = planPublication(before?.pointer, next, await canHold(store, before, folded))
+  if (before !== undefined && plan.action === 'keep') return { kind: 'published', plan, pointer: before.pointer }
 
-  if (paged !== undefined) await writePaged(store, keys.state, paged, before?.pointer.state)
+  const rest = { now, keep: keeping.keep, ...approved }
+  if (before !== undefined && plan.isHeld) {
+    const { sequence: _, at: __, history, approvedLosses: ___, ...held } = before.pointer
+    const change: PointerChange = { ...held, ...rest, action: 'note', servers: history.at(-1)?.servers ?? 0 }
+    const pointer = nextPointer(before.pointer, change)
+    return (await swapPointer(store, name, pointer, before.etag))
+      ? { kind: 'published', plan, pointer }
+      : { kind: 'lost' }
+  }
+  if (paged !== undefined) await writePaged(store, registryKeys(name).state, paged, before?.pointer.state)
   const assembled = plan.action === 'write' ? assemble(compiled.document) : undefined
-  const deadline = nextDeadline(compiled.state, publishing)
-  const change: PointerChange = {
+  const deadline = nextDeadline(compiled.state, keeping)
+  const pointer = nextPointer(before?.pointer, {
+    ...next,
+    ...rest,
     action: assembled === undefined ? 'note' : 'write',
     publication: assembled?.digest ?? before?.pointer.publication ?? '',
-    document,
-    state,
-    input,
     sources,
     ...(deadline !== undefined && { nextDeadline: timeOf(deadline) }),
-    ...(approvedLosses.length > 0 && { approvedLosses }),
     servers: activeCount(compiled),
-    now,
-    keep,
-  }
-  const pointer = nextPointer(before?.pointer, change)
+  })
   if (assembled !== undefined) {
-    const known = await chunksOf(store, registry, before?.pointer.publication)
-    await writeDocument(store, registry, pointer.publication, assembled, findings, known)
+    const known = await knownChunks(store, name, before?.pointer.publication)
+    await writeDocument(store, name, pointer.publication, assembled, findings, known)
   }
-  const isOurs = await swapPointer(store, registry, pointer, before?.etag)
-  return isOurs ? { kind: 'published', plan, pointer } : { kind: 'lost' }
+  return (await swapPointer(store, name, pointer, before?.etag))
+    ? { kind: 'published', plan, pointer }
+    : { kind: 'lost' }
 }

@@ -6,13 +6,16 @@ import { registryKeys } from './keys.ts'
 import { DamagedObject, parseJson } from './objects.ts'
 import { type OpenPublication, openPublication } from './open-publication.ts'
 
-/** What is wrong with what the store says. `detail` is for everyone, so it does not say where the store is. */
+/** What is wrong with what the store says. `detail` is for everyone, so it names neither the store nor what is in it. */
 export type ReadProblem = { readonly status: 'stale' | 'store-away' | 'corrupt'; readonly detail: string }
+
+/** A publication that can be asked, and since when it is not what the store calls current. */
+export type Readable = { readonly publication: OpenPublication; readonly supersededAt?: number }
 
 /** What a reader has of one registry. */
 export type RegistrySlot = {
-  /** The newest publication that could be read whole, and the one before it. */
-  readonly open: () => readonly OpenPublication[]
+  /** The newest publication that could be read, and the one before it. */
+  readonly open: () => readonly Readable[]
   readonly pointer: () => Pointer | undefined
   readonly problem: () => ReadProblem | undefined
   /** When the store last said that this is the newest, in milliseconds. */
@@ -28,7 +31,7 @@ export const problemOf = (error: unknown, tellOperator: (message: string) => voi
   if (!(error instanceof OperationError)) throw error
   tellOperator(error.message)
   return error instanceof DamagedObject
-    ? { status: 'corrupt', detail: error.message }
+    ? { status: 'corrupt', detail: 'A part of the newest publication is missing or damaged.' }
     : { status: 'store-away', detail: 'The store cannot be read at the moment.' }
 }
 
@@ -39,29 +42,38 @@ export const createSlot = (
   now: () => number,
   tellOperator: (message: string) => void,
 ): RegistrySlot => {
-  let current: OpenPublication | undefined
-  let previous: OpenPublication | undefined
+  /** The newest last. */
+  let opened: readonly OpenPublication[] = []
   let known: { readonly pointer: Pointer; readonly etag: Etag } | undefined
   let problem: ReadProblem | undefined
   let checkedAt: number | undefined
   let distrusted: OpenPublication | undefined
 
+  const isOpen = (publication: string): boolean => opened.at(-1)?.publication === publication
+
   const show = (next: OpenPublication): void => {
-    if (next.publication !== current?.publication) previous = current
-    current = next
+    opened = [...opened.filter(({ publication }) => publication !== next.publication), next].slice(-2)
   }
 
-  /** The publication of a pointer, or, where we have nothing and that is damaged, the one before it. */
+  /** Opens a publication; one that was damaged before must give the part that was. */
+  const openTrusted = async (publication: string): Promise<OpenPublication> => {
+    const next = await openPublication(store, cache, registry, publication)
+    if (distrusted?.publication === publication) await Promise.all(distrusted.damaged().map(next.read))
+    return next
+  }
+
+  /** The publication of a pointer, or, where that is damaged and we have nothing, the one before it. */
   const follow = async (pointer: Pointer): Promise<void> => {
-    if (current?.publication === pointer.publication && current !== distrusted) return
+    if (isOpen(pointer.publication)) return
     try {
-      const next = await openPublication(store, cache, registry, pointer.publication)
-      if (distrusted?.publication === next.publication) await Promise.all(distrusted.damaged().map(next.read))
+      const next = await openTrusted(pointer.publication)
+      // Meanwhile another look may have found a newer one.
+      if (known !== undefined && known.pointer.at > pointer.at) return
       show(next)
       distrusted = undefined
     } catch (error) {
       const earlier = pointer.history.findLast(({ publication }) => publication !== pointer.publication)
-      if (current === undefined && error instanceof DamagedObject && earlier !== undefined)
+      if (opened.length === 0 && error instanceof DamagedObject && earlier !== undefined)
         show(await openPublication(store, cache, registry, earlier.publication))
       throw error
     }
@@ -69,23 +81,36 @@ export const createSlot = (
 
   const look = async (): Promise<ReadProblem | undefined> => {
     const key = registryKeys(registry).pointer
-    const answer = await store.read(key, problem?.status === 'corrupt' ? undefined : known?.etag)
+    const isCurrent = known !== undefined && isOpen(known.pointer.publication)
+    const answer = await store.read(key, isCurrent ? known?.etag : undefined)
     if (answer.kind === 'unchanged') return undefined
     if (answer.kind === 'absent')
-      return known === undefined ? undefined : { status: 'corrupt', detail: `${key} is missing from the store.` }
+      return known && { status: 'corrupt', detail: 'The pointer is missing from the store.' }
     const pointer = parseJson(key, answer.bytes, isPointer)
     if (known !== undefined && pointer.at < known.pointer.at)
       return {
         status: 'stale',
         detail: `The store returned an older pointer: sequence ${pointer.sequence} of ${pointer.at} after ${known.pointer.sequence} of ${known.pointer.at}.`,
       }
-    await follow(pointer)
     known = { pointer, etag: answer.etag }
+    await follow(pointer)
     return undefined
   }
 
+  /** Since when another publication is current than the one that is shown. */
+  const supersededAt = (publication: string): number | undefined => {
+    const history = known?.pointer.history ?? []
+    const last = history.findLastIndex((item) => item.publication === publication)
+    const successor = history[last + 1]
+    return successor === undefined || last === -1 ? undefined : Date.parse(successor.at)
+  }
+
   return {
-    open: () => [current, previous].filter((each) => each !== undefined),
+    open: () =>
+      opened.toReversed().map((publication): Readable => {
+        const since = supersededAt(publication.publication)
+        return { publication, ...(since !== undefined && { supersededAt: since }) }
+      }),
     pointer: () => known?.pointer,
     problem: () => problem,
     checkedAt: () => checkedAt,
@@ -99,9 +124,8 @@ export const createSlot = (
     },
     distrust: (publication, error) => {
       problem = problemOf(error, tellOperator)
-      if (publication !== current) return
-      distrusted = publication
-      if (previous !== undefined) [current, previous] = [previous, undefined]
+      if (publication === opened.at(-1)) distrusted = publication
+      opened = opened.filter((each) => each !== publication)
     },
   }
 }

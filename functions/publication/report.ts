@@ -2,8 +2,8 @@ import { type Finding, isQuiet } from '../../core/model/finding.ts'
 import { isMap } from '../../core/model/is-map.ts'
 import type { Pointer, Time } from '../../core/model/publication.ts'
 import { findingJson } from '../../core/model/render-finding.ts'
-import type { SourceState } from '../../core/model/source-state.ts'
 import type { StoreCost } from './measured.ts'
+import type { SettledSource } from './settle-source.ts'
 
 export type SourceReport = {
   readonly name: string
@@ -19,8 +19,9 @@ export type SourceReport = {
 /** `report.json`: what the last sync did and saw. It is the heartbeat, so every sync writes it. */
 export type Report = {
   readonly at: Time
-  /** `none`: no source has ever given a result, so there is nothing to publish. */
-  readonly action: 'write' | 'note' | 'keep' | 'none'
+  /** `none`: no source of the registry has ever given a result. `failed`: `problem` says why it was left as it is. */
+  readonly action: 'write' | 'note' | 'keep' | 'none' | 'failed'
+  readonly problem?: string
   readonly isHeld: boolean
   readonly sequence?: number
   readonly document?: string
@@ -33,45 +34,47 @@ export type Report = {
   readonly findings: readonly Readonly<Record<string, unknown>>[]
   /** Resources that did not ask to be listed, or are not selected. */
   readonly quiet: number
-  /** Why nothing was swept, where that failed. */
+  /** Why nothing was tidied up, where that failed. */
   readonly retention?: string
 }
 
-export const sourceReport = (
-  name: string,
-  isFresh: boolean,
-  { good, attempts, problem }: SourceState,
-  losses: readonly string[],
-): SourceReport => ({
+/** How one registry came out of a sync. */
+export type Outcome = Pick<Report, 'action' | 'isHeld' | 'problem' | 'input'> & {
+  readonly name: string
+  readonly sources: readonly string[]
+  readonly pointer: Pointer | undefined
+}
+
+const sourceReport = ({ name, isFresh, state: { good, attempts, problem, losses } }: SettledSource): SourceReport => ({
   name,
   isFresh,
   ...(good !== undefined && { observedAt: good.observedAt }),
   servers: good?.servers ?? 0,
   attempts,
   ...(problem !== undefined && { problem }),
-  losses,
+  losses: losses ?? [],
 })
 
-/** What is said in the report of one registry: about it, and about its sources. */
-export const reportedFindings = (
+/** The report of one registry: what is said about it and about its sources. */
+export const reportOf = (
+  { name, sources, pointer, ...outcome }: Outcome,
+  settled: readonly SettledSource[],
   findings: readonly Finding[],
-  registry: string,
-  sources: readonly string[],
-): Pick<Report, 'findings' | 'quiet'> => {
+  rest: Pick<Report, 'at' | 'milliseconds' | 'cost' | 'retention'>,
+): Report => {
   const own = findings.filter(
-    (finding) =>
-      (finding.registry === undefined || finding.registry === registry) && sources.includes(finding.subject.source),
+    ({ registry, subject }) => (registry === undefined || registry === name) && sources.includes(subject.source),
   )
   return {
+    ...outcome,
+    ...(pointer !== undefined && { sequence: pointer.sequence, document: pointer.document }),
+    servers: pointer?.history.at(-1)?.servers ?? 0,
+    ...rest,
+    sources: settled.filter((source) => sources.includes(source.name)).map(sourceReport),
     findings: own.filter((finding) => !isQuiet(finding)).map(findingJson),
     quiet: own.filter(isQuiet).length,
   }
 }
-
-export const pointerFacts = (pointer: Pointer | undefined): Pick<Report, 'sequence' | 'document' | 'servers'> =>
-  pointer === undefined
-    ? { servers: 0 }
-    : { sequence: pointer.sequence, document: pointer.document, servers: pointer.history.at(-1)?.servers ?? 0 }
 
 export const isReport = (value: unknown): value is Report =>
   isMap(value) && typeof value.at === 'string' && Array.isArray(value.sources) && Array.isArray(value.findings)

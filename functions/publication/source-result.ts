@@ -3,6 +3,7 @@ import { canonicalJson } from '../../core/model/canonical-json.ts'
 import { digestOf } from '../../core/model/digest.ts'
 import { type Finding, isQuiet } from '../../core/model/finding.ts'
 import { isMap } from '../../core/model/is-map.ts'
+import { compareBy, compareText } from '../../core/model/order.ts'
 import { subjectKey } from '../../core/model/resource.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import { sourceKeys } from './keys.ts'
@@ -19,7 +20,12 @@ const candidateItem = (candidate: Candidate) => ({ key: subjectKey(candidate.ref
 
 /** The order of the objects in the cluster is not kept: the same servers are the same result. */
 const inOrder = <T extends { readonly key: string; readonly json: string }>(items: readonly T[]): readonly T[] =>
-  items.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.json < b.json ? -1 : 1))
+  items.toSorted(
+    compareBy(
+      (a, b) => compareText(a.key, b.key),
+      (a, b) => compareText(a.json, b.json),
+    ),
+  )
 
 /** What never asked to be listed is not kept: there may be thousands, and nothing is decided by it. */
 export const toResultObject = ({ candidates, findings }: SourceResult): Paged =>

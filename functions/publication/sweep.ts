@@ -1,83 +1,37 @@
 import { canonicalJson } from '../../core/model/canonical-json.ts'
 import { digestOf } from '../../core/model/digest.ts'
 import { isMap } from '../../core/model/is-map.ts'
-import { type Pointer, RUNS, type Time, timeOf } from '../../core/model/publication.ts'
+import { type Pointer, type Time, timeOf } from '../../core/model/publication.ts'
 import { isSourceState } from '../../core/model/source-state.ts'
 import type { BlobStore } from '../../core/ports.ts'
-import { type Marks, planSweep } from '../../core/publish/retention.ts'
+import { type Marks, planSweep } from '../../core/publish/plan-sweep.ts'
+import { inParallel } from './in-parallel.ts'
 import { RETENTION_KEY, registryKeys, sourceKeys } from './keys.ts'
-import { DamagedObject, encodeJson, inParallel, readJson } from './objects.ts'
+import { DamagedObject, encodeJson, readReplaceable } from './objects.ts'
 import { namedBy } from './paged.ts'
-import { readManifest, readPointer } from './publish-registry.ts'
+import { readPointer } from './pointer-object.ts'
+import { chunksOf, readManifest } from './read-manifest.ts'
 
 /** What the last sweep saw: with the same objects and pointers there is nothing to sweep. */
 type Retention = { readonly at: Time; readonly seen: string; readonly unnamed: Marks }
 
 const isRetention = (value: unknown): value is Retention =>
-  isMap(value) && typeof value.at === 'string' && typeof value.seen === 'string' && isMap(value.unnamed)
+  isMap(value) &&
+  typeof value.at === 'string' &&
+  typeof value.seen === 'string' &&
+  isMap(value.unnamed) &&
+  Object.values(value.unnamed).every((since) => typeof since === 'string')
 
 /** A sweep reads the manifest of everything that is kept: a long history is swept once an hour, not by every sync. */
 const LONG_HISTORY = 50
 const SELDOM = 3_600_000
 
-export type Swept = { readonly removed: number; readonly missing: readonly string[] }
+type Pointers = ReadonlyMap<string, Pointer>
 
-type Named = { readonly named: ReadonlySet<string>; readonly pointers: ReadonlyMap<string, Pointer> }
+/** All that is needed, and the roots of it that cannot be read: without them nobody knows what else is. */
+type Named = { readonly keys: Set<string>; readonly lost: Set<string> }
 
-const publicationNames = async (
-  store: BlobStore,
-  registry: string,
-  publication: string,
-): Promise<readonly string[]> => {
-  const keys = registryKeys(registry)
-  const manifest = await readManifest(store, registry, publication)
-  // Without its manifest nobody knows which chunks it needs, so none may go.
-  if (manifest === undefined) throw new DamagedObject(keys.manifest(publication), 'it is missing')
-  const own = [keys.manifest(publication), keys.columns(publication), keys.findings(publication)]
-  return [...own, ...RUNS.flatMap((run) => manifest.runs[run].map(({ digest }) => keys.chunk(digest)))]
-}
-
-const rootNames = async (
-  store: BlobStore,
-  keyOf: (digest: string) => string,
-  digest: string,
-): Promise<readonly string[]> => {
-  const named = await namedBy(store, keyOf, digest)
-  if (named === undefined) throw new DamagedObject(keyOf(digest), 'it is missing')
-  return named
-}
-
-/** Everything that the pointers and the states of the sources name, directly or not. */
-const findNamed = async (
-  store: BlobStore,
-  pointers: ReadonlyMap<string, Pointer>,
-  sources: readonly string[],
-): Promise<ReadonlySet<string>> => {
-  const named = new Set<string>()
-  const add = (keys: readonly string[]): void => {
-    for (const key of keys) named.add(key)
-  }
-  for (const [registry, { history }] of pointers) {
-    const keys = registryKeys(registry)
-    add([keys.pointer, keys.report])
-    const publications = [...new Set(history.map(({ publication }) => publication))]
-    await inParallel(publications, async (each) => add(await publicationNames(store, registry, each)))
-    const states = [...new Set(history.map(({ state }) => state))]
-    await inParallel(states, async (state) => add(await rootNames(store, keys.state, state)))
-  }
-  for (const source of sources) {
-    const keys = sourceKeys(source)
-    const state = await readJson(store, keys.state, isSourceState)
-    const used = [...pointers.values()].flatMap(({ sources }) => sources[source]?.hash ?? [])
-    const hashes = new Set([...used, ...(state?.value.good === undefined ? [] : [state.value.good.hash])])
-    add([keys.state])
-    // A result that an older pointer used may be gone; one that is there is kept while it is named.
-    for (const hash of hashes) add((await namedBy(store, keys.result, hash)) ?? [])
-  }
-  return named
-}
-
-const readPointers = async (store: BlobStore, registries: readonly string[]): Promise<Named['pointers']> => {
+const readPointers = async (store: BlobStore, registries: readonly string[]): Promise<Pointers> => {
   const found = await inParallel(
     registries,
     async (registry) => [registry, await readPointer(store, registry)] as const,
@@ -85,17 +39,76 @@ const readPointers = async (store: BlobStore, registries: readonly string[]): Pr
   return new Map(found.flatMap(([registry, pointer]) => (pointer === undefined ? [] : [[registry, pointer.value]])))
 }
 
+/** Adds what a root names, or that the root itself is lost. */
+const follow = async (
+  named: Named,
+  root: string,
+  read: () => Promise<readonly string[] | undefined>,
+): Promise<void> => {
+  named.keys.add(root)
+  try {
+    const keys = await read()
+    if (keys === undefined) named.lost.add(root)
+    for (const key of keys ?? []) named.keys.add(key)
+  } catch (error) {
+    if (!(error instanceof DamagedObject)) throw error
+    named.lost.add(root)
+  }
+}
+
+const followPublication = (named: Named, store: BlobStore, registry: string, publication: string): Promise<void> => {
+  const keys = registryKeys(registry)
+  named.keys.add(keys.columns(publication)).add(keys.findings(publication))
+  return follow(named, keys.manifest(publication), async () => {
+    const manifest = await readManifest(store, registry, publication)
+    return manifest && chunksOf(manifest).map(keys.chunk)
+  })
+}
+
+/** Everything that the pointers and the states of the sources name, directly or not. */
+const findNamed = async (store: BlobStore, pointers: Pointers, sources: readonly string[]): Promise<Named> => {
+  const named: Named = { keys: new Set(), lost: new Set() }
+  for (const [registry, { history }] of pointers) {
+    const keys = registryKeys(registry)
+    named.keys.add(keys.pointer).add(keys.report)
+    await inParallel([...new Set(history.map(({ publication }) => publication))], (publication) =>
+      followPublication(named, store, registry, publication),
+    )
+    await inParallel([...new Set(history.map(({ state }) => state))], (state) =>
+      follow(named, keys.state(state), () => namedBy(store, keys.state, state)),
+    )
+  }
+  for (const source of sources) {
+    const keys = sourceKeys(source)
+    named.keys.add(keys.state)
+    const good = (await readReplaceable(store, keys.state, isSourceState))?.value?.good
+    if (good !== undefined) await follow(named, keys.result(good.hash), () => namedBy(store, keys.result, good.hash))
+    // An older result that a pointer used may be gone by now; while it is there, it is kept.
+    for (const { sources: uses } of pointers.values()) {
+      const { hash } = uses[source] ?? {}
+      if (hash !== undefined && hash !== good?.hash)
+        for (const key of (await namedBy(store, keys.result, hash).catch(absentIfDamaged)) ?? []) named.keys.add(key)
+    }
+  }
+  return named
+}
+
+const absentIfDamaged = (error: unknown): undefined => {
+  if (!(error instanceof DamagedObject)) throw error
+  return undefined
+}
+
 /**
- * Removes what no publication that is kept needs. What nobody names is only marked at first: it may belong to a sync that
- * is under way. Says what is named and not there.
+ * Removes what nothing that is kept needs. What nobody names is only marked at first: it may belong to a sync that is
+ * under way; and who is about to be removed may have been named again meanwhile. Gives what is needed and not there.
  */
 export const sweep = async (
   store: BlobStore,
   registries: readonly string[],
   sources: readonly string[],
   now: number,
-): Promise<Swept> => {
-  const before = await readJson(store, RETENTION_KEY, isRetention)
+): Promise<readonly string[]> => {
+  const before = (await readReplaceable(store, RETENTION_KEY, isRetention))?.value
   const folders = [
     ...registries.map((name) => registryKeys(name).folder),
     ...sources.map((name) => sourceKeys(name).folder),
@@ -104,18 +117,25 @@ export const sweep = async (
   const pointers = await readPointers(store, registries)
   const sequences = [...pointers].map(([registry, { sequence }]): readonly [string, number] => [registry, sequence])
   const seen = digestOf(canonicalJson([stored, sequences]))
-  const marks = before?.value.unnamed ?? {}
+  const marks = before?.unnamed ?? {}
   const length = [...pointers.values()].reduce((sum, { history }) => sum + history.length, 0)
-  const isRecent = before !== undefined && before.value.at > timeOf(now - SELDOM)
-  const isSeen = before?.value.seen === seen && Object.keys(marks).length === 0
-  if (isSeen || (isRecent && length > LONG_HISTORY)) return { removed: 0, missing: [] }
+  const isRecent = before !== undefined && before.at > timeOf(now - SELDOM)
+  const isSeen = before?.seen === seen && Object.keys(marks).length === 0
+  if (isSeen || (isRecent && length > LONG_HISTORY)) return []
 
   const named = await findNamed(store, pointers, sources)
-  const { remove, marks: unnamed } = planSweep(stored, named, marks, now)
-  await inParallel(remove, (key) => store.delete(key))
   const there = new Set(stored)
-  const missing = [...named].filter((key) => !there.has(key) && !key.endsWith('/report.json')).sort()
+  const missing = [...new Set([...[...named.keys].filter((key) => !there.has(key)), ...named.lost])]
+    .filter((key) => !key.endsWith('/report.json'))
+    .sort()
+  const { remove, marks: unnamed } = planSweep(stored, named.keys, marks, now)
+  if (remove.length > 0 && named.lost.size === 0) {
+    const again = await findNamed(store, await readPointers(store, registries), sources)
+    await inParallel(again.lost.size > 0 ? [] : remove.filter((key) => !again.keys.has(key)), (key) =>
+      store.delete(key),
+    )
+  }
   const retention: Retention = { at: timeOf(now), seen: remove.length + missing.length === 0 ? seen : '', unnamed }
   await store.write(RETENTION_KEY, encodeJson(retention), 'any')
-  return { removed: remove.length, missing }
+  return missing
 }

@@ -1,31 +1,41 @@
-import { canonicalJson } from '../../core/model/canonical-json.ts'
+import { isSameJson } from '../../core/model/canonical-json.ts'
 import { OperationError } from '../../core/model/operation-error.ts'
-import { type Index, isIndex } from '../../core/model/publication.ts'
+import { type Index, isIndex, timeOf } from '../../core/model/publication.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import type { Config } from '../config/config.ts'
 import { INDEX_KEY } from './keys.ts'
-import { encodeJson, readJson } from './objects.ts'
+import { encodeJson, readReplaceable } from './objects.ts'
+import { untilWon } from './until-won.ts'
 
-const MOST_ATTEMPTS = 100
+/** A time that is further ahead than that was written by a clock that has been set back since. */
+export const CLOCK_TOLERANCE = 60_000
 
 /** A registry that claims restrict is not empty, it is not there. */
-export const indexOf = ({ registries, auth, serve }: Config): Index => ({
+export const indexOf = ({ registries, auth, serve }: Config): Omit<Index, 'at'> => ({
   registries: registries.filter(({ hasClaims }) => !hasClaims).map(({ name }) => ({ name })),
   auth: { mode: auth.mode },
   serve,
 })
 
-/** Tells readers what the configuration says, whenever that differs from what they were told. */
-export const writeIndex = async (store: BlobStore, config: Config): Promise<void> => {
-  const index = indexOf(config)
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const before = await readJson(store, INDEX_KEY, isIndex)
-    if (before !== undefined && canonicalJson(before.value) === canonicalJson(index)) return
-    const expected = before === undefined ? 'absent' : { etag: before.etag }
-    if ((await store.write(INDEX_KEY, encodeJson(index), expected)).kind === 'written') return
-  }
-  throw new OperationError(
-    'TooManySyncs',
-    `${INDEX_KEY} was changed by other syncs ${MOST_ATTEMPTS} times in a row. Give each configuration a store or a prefix of its own.`,
-  )
-}
+/**
+ * Tells readers what the configuration says, whenever that differs from what they were told. A sync that began before
+ * somebody else said something else has an older configuration: it must not open what was closed since.
+ */
+export const writeIndex = (store: BlobStore, config: Config, began: number, now: number): Promise<void> =>
+  untilWon(INDEX_KEY, async () => {
+    const before = await readReplaceable(store, INDEX_KEY, isIndex)
+    const { at, ...told } = before?.value ?? { at: '' }
+    if (isSameJson(told, indexOf(config))) return
+    if (at > timeOf(began) && at <= timeOf(now + CLOCK_TOLERANCE))
+      throw new OperationError(
+        'ConfigurationOlder',
+        'A sync with another configuration began after this one and has published already. Run it again if this is the configuration that is meant.',
+      )
+    const index: Index = { ...indexOf(config), at: timeOf(began) }
+    const written = await store.write(
+      INDEX_KEY,
+      encodeJson(index),
+      before === undefined ? 'absent' : { etag: before.etag },
+    )
+    return written.kind === 'written' ? undefined : 'lost'
+  })

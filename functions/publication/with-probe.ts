@@ -16,17 +16,22 @@ const probe = async (store: BlobStore): Promise<void> => {
     )
 }
 
-/** Asks once, before the first write that depends on it. */
-export const withProbe = (store: BlobStore): BlobStore => {
-  let asked: Promise<void> | undefined
-  return {
-    ...store,
-    write: async (key, bytes, expected) => {
-      if (expected !== 'any') {
-        asked ??= probe(store)
+const probed = new WeakMap<BlobStore, Promise<void>>()
+
+/** Asks once in the life of a store, before the first write that depends on it. A probe that failed is asked again. */
+export const withProbe = (store: BlobStore): BlobStore => ({
+  ...store,
+  write: async (key, bytes, expected) => {
+    if (expected !== 'any') {
+      const asked = probed.get(store) ?? probe(store)
+      probed.set(store, asked)
+      try {
         await asked
+      } catch (error) {
+        probed.delete(store)
+        throw error
       }
-      return store.write(key, bytes, expected)
-    },
-  }
-}
+    }
+    return store.write(key, bytes, expected)
+  },
+})

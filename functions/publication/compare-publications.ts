@@ -4,11 +4,12 @@ import { nameOf, versionOf } from '../../core/model/columns.ts'
 import { isMap } from '../../core/model/is-map.ts'
 import type { HistoryItem } from '../../core/model/publication.ts'
 import type { BlobStore } from '../../core/ports.ts'
-import { type DiffEntry, type DocumentDiff, diffDocuments } from '../../core/publish/diff.ts'
+import { type DiffEntry, type DocumentDiff, diffDocuments } from '../../core/publish/diff-documents.ts'
 import { slicesOf } from '../../core/serve/layout.ts'
 import { createChunkCache } from './chunk-cache.ts'
+import { inParallel } from './in-parallel.ts'
 import { registryKeys } from './keys.ts'
-import { inParallel, readJson } from './objects.ts'
+import { readJson } from './objects.ts'
 import { type OpenPublication, openPublication } from './open-publication.ts'
 
 export type SaidFinding = Readonly<Record<string, unknown>>
@@ -64,11 +65,7 @@ export const compareFindings = (
   after: readonly SaidFinding[],
 ): Pick<Comparison, 'appeared' | 'went'> => ({ appeared: onlyIn(after, before), went: onlyIn(before, after) })
 
-export const readFindings = async (
-  store: BlobStore,
-  registry: string,
-  publication: string,
-): Promise<readonly SaidFinding[]> =>
+const readFindings = async (store: BlobStore, registry: string, publication: string): Promise<readonly SaidFinding[]> =>
   (await readJson(store, registryKeys(registry).findings(publication), isFindings))?.value ?? []
 
 export const comparePublications = async (
