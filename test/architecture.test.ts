@@ -12,6 +12,17 @@ const LIBRARIES = {
   functions: /^(hono|zod|yaml|commander|semver)(\/.+)?$/,
 }
 
+// Each SDK in the one file that needs it: what opens a folder must not load, nor a bundle hold, what opens a bucket.
+const SDKS: Readonly<Record<string, RegExp>> = {
+  'adapters/store/s3.ts': /^@aws-sdk\/client-s3$/,
+  'adapters/store/azure.ts': /^@azure\/(storage-blob|identity)$/,
+}
+// These run in a Worker, where there is no node: module.
+const ON_THE_EDGE = /^adapters\/store\/(r2|memory|key|store-failure)\.ts$/
+const BESIDE_THEM = /^adapters\/store\/(?!folder|s3|azure|open-store|store-url)/
+
+const ADAPTER: readonly RegExp[] = [/^core\/model\//, /^core\/ports\.ts$/, /^adapters\//, /^node:/, /^yaml$/]
+
 const ROOMS: readonly Room[] = [
   { at: /^core\/model\/parse-/, may: [/^core\/model\//, /^zod$/], pure: true },
   { at: /^core\/model\/digest\.ts$/, may: [LIBRARIES.pure], pure: true },
@@ -25,10 +36,18 @@ const ROOMS: readonly Room[] = [
     }),
   ),
   {
-    at: /^adapters\/([^/]+)\//,
-    may: [/^core\/model\//, /^core\/ports\.ts$/, /^adapters\//, /^node:/, /^yaml$/],
+    at: ON_THE_EDGE,
+    may: [/^core\/model\/(?!parse-)/, /^core\/ports\.ts$/, BESIDE_THEM],
     pure: false,
   },
+  ...Object.entries(SDKS).map(
+    ([file, sdk]): Room => ({
+      at: new RegExp(`^${file.replaceAll('.', '\\.')}$`),
+      may: [...ADAPTER, sdk],
+      pure: false,
+    }),
+  ),
+  { at: /^adapters\/([^/]+)\//, may: ADAPTER, pure: false },
   { at: /^functions\/entry\//, may: [/./], pure: false },
   { at: /^functions\//, may: [/^core\//, /^functions\/(?!entry\/)/, LIBRARIES.functions], pure: true },
 ]
@@ -57,6 +76,7 @@ const violations = (file: string, source: string): readonly string[] => {
     .map((target) => `${file} must not import ${target}`)
   const adapter = /^adapters\/([^/]+)\//.exec(file)?.[1]
   const foreign = imports
+    .filter((specifier) => specifier.startsWith('.'))
     .map((specifier) => posix.normalize(posix.join(posix.dirname(file), specifier)))
     .filter(
       (target) => adapter !== undefined && target.startsWith('adapters/') && !target.startsWith(`adapters/${adapter}/`),
@@ -98,6 +118,14 @@ describe('a planted fault is found', () => {
     ['adapters/cluster/manifests.ts', "import { run } from '../../functions/cli/program.ts'"],
     ['adapters/cluster/manifests.ts', "import { open } from '../store/folder.ts'"],
     ['adapters/cluster/manifests.ts', "import { discover } from '../../core/discover/discover.ts'"],
+    ['adapters/store/folder.ts', "import { S3 } from '@aws-sdk/client-s3'"],
+    ['adapters/store/open-store.ts', "const { S3 } = await import('@aws-sdk/client-s3')"],
+    ['adapters/store/azure.ts', "import { S3 } from '@aws-sdk/client-s3'"],
+    ['adapters/store/s3.ts', "import { BlobServiceClient } from '@azure/storage-blob'"],
+    ['adapters/store/s3.ts', "import { createManifestReader } from '../cluster/manifests.ts'"],
+    ['adapters/store/r2.ts', "import { parse } from 'yaml'"],
+    ['adapters/store/r2.ts', "import { createHash } from 'node:crypto'"],
+    ['adapters/store/r2.ts', "import { openFolderStore } from './folder.ts'"],
     ['functions/compile.ts', "import { createManifestReader } from '../adapters/cluster/manifests.ts'"],
     ['functions/cli/program.ts', "import { listen } from '../entry/node.ts'"],
     ['functions/api/api.ts', 'const level = process.env.LEVEL'],

@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
+    // On real servers, by `npm run test:stores`.
+    exclude: ['test/stores/**'],
     setupFiles: ['test/seed.ts'],
     // Generous: nothing here is a timed test.
     testTimeout: 60_000,

@@ -39,7 +39,7 @@ const answered = (status: number, code: string): Failure => {
     return {
       code: 'StoreDenied',
       cause: `access was denied (${said})`,
-      fix: 'Assign "Storage Blob Data Contributor" on the container, and let its firewall know this machine',
+      fix: 'Assign "Storage Blob Data Contributor" on the container, check the key or the token, and let the firewall of the account know this machine',
     }
   if (status === 429 || status >= 500)
     return { code: 'StoreAway', cause: `it is overloaded or failing (${said})`, fix: 'Try again later' }

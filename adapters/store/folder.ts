@@ -1,43 +1,16 @@
 import { createHash } from 'node:crypto'
-import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { link, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import type { Bytes } from '../../core/model/bytes.ts'
 import type { BlobStore, Etag, StoredObject } from '../../core/ports.ts'
 import { sweepAside, writeAside } from './folder-aside.ts'
 import { folderFailure, rootIsNoFolder } from './folder-failure.ts'
 import { lockKey, sweepLocks } from './folder-lock.ts'
+import { isErrno, placeFile, removeFile } from './folder-place.ts'
 import { keyBelow, OWN_FOLDERS, startOf } from './key.ts'
 import { type Doing, fieldOf } from './store-failure.ts'
 
 const etagOf = (bytes: Uint8Array): Etag => createHash('sha256').update(bytes).digest('hex')
-const isErrno = (thrown: unknown, ...errnos: readonly string[]): boolean =>
-  errnos.includes(String(fieldOf(thrown, 'code')))
-
-const syncFolder = async (folder: string): Promise<void> => {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-/** Puts a file where its key says, in folders that a delete may be removing at the same time. */
-const place = async (target: string, move: () => Promise<boolean>): Promise<boolean> => {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const made = await mkdir(dirname(target), { recursive: true })
-      if (!(await move())) return false
-      // A name is on the disk when its folder is, and a new folder when the one above it is.
-      const highest = dirname(made ?? target)
-      for (let folder = dirname(target); folder.length >= highest.length; folder = dirname(folder))
-        await syncFolder(folder)
-      return true
-    } catch (thrown) {
-      if (!isErrno(thrown, 'ENOENT') || attempt === 50) throw thrown
-    }
-  }
-}
 
 /** Objects as files: a folder that can be looked at, copied and served. */
 export const openFolderStore = (path: string): BlobStore => {
@@ -56,8 +29,9 @@ export const openFolderStore = (path: string): BlobStore => {
   /** A missing root is an empty store, but one that is a file is a mistake. */
   const nothingThere = async (doing: Doing, thrown: unknown): Promise<void> => {
     if (!isErrno(thrown, 'ENOENT', 'ENOTDIR', 'EISDIR')) throw thrown
+    if (!isErrno(thrown, 'ENOTDIR')) return
     const found = await stat(root).catch(() => undefined)
-    if (isErrno(thrown, 'ENOTDIR') && !found?.isDirectory()) throw rootIsNoFolder(doing, store)
+    if (!found?.isDirectory()) throw rootIsNoFolder(doing, store)
   }
 
   const current = async (doing: Doing, key: string): Promise<StoredObject | undefined> => {
@@ -92,13 +66,14 @@ export const openFolderStore = (path: string): BlobStore => {
   const create = async (key: string, aside: string): Promise<boolean> => {
     const target = join(root, key)
     try {
-      return await place(target, async () => {
+      return await placeFile(root, target, async () => {
         await link(aside, target)
         return true
       })
     } catch (thrown) {
-      // A folder of that name is no other object: it would be a conflict for ever.
-      if (!isErrno(thrown, 'EEXIST') || !(await stat(target).catch(() => undefined))?.isFile()) throw thrown
+      // What is in the way of a folder, or a folder in that place, is no other object: it would be a conflict for ever.
+      if (!isErrno(thrown, 'EEXIST') || fieldOf(thrown, 'syscall') !== 'link') throw thrown
+      if ((await stat(target).catch(() => undefined))?.isDirectory()) throw thrown
       return false
     }
   }
@@ -109,7 +84,7 @@ export const openFolderStore = (path: string): BlobStore => {
       const lock = await lockKey(root, key)
       try {
         if (expected !== undefined && (await current('write to', key))?.etag !== expected) return false
-        const placed = await place(target, async () => {
+        const placed = await placeFile(root, target, async () => {
           if (!(await lock.isHeld())) return false
           await rename(aside, target)
           return true
@@ -118,18 +93,6 @@ export const openFolderStore = (path: string): BlobStore => {
         if (placed) return true
       } finally {
         await lock.release()
-      }
-    }
-  }
-
-  const remove = async (key: string): Promise<void> => {
-    await rm(join(root, key), { force: true })
-    for (let folder = dirname(join(root, key)); folder !== root; folder = dirname(folder)) {
-      try {
-        await rmdir(folder)
-      } catch {
-        // Not empty, or gone already.
-        return
       }
     }
   }
@@ -185,7 +148,7 @@ export const openFolderStore = (path: string): BlobStore => {
           if (!isErrno(thrown, 'ENOSPC', 'EDQUOT')) throw thrown
         })
         try {
-          await remove(name)
+          await removeFile(root, join(root, name))
         } finally {
           await lock?.release()
         }

@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 type S3Url = Extract<StoreUrl, { scheme: 's3' }>
 
 const CONNECT_MS = 5_000
-const IDLE_MS = 20_000
+const IDLE_MS = 15_000
 const REQUEST_MS = 60_000
 
 /** The keys of the given environment; without them whatever the SDK finds by itself: profile, SSO, web identity, a role. */
@@ -33,7 +33,7 @@ const createClient = (url: S3Url, environment: Environment): S3 =>
     ...(url.endpoint === undefined ? {} : { endpoint: url.endpoint, forcePathStyle: true }),
     // 429 and 503 are tried again, so a store under load is not a lost race.
     retryMode: 'standard',
-    maxAttempts: 5,
+    maxAttempts: 4,
     requestHandler: {
       connectionTimeout: CONNECT_MS,
       socketTimeout: IDLE_MS,

@@ -64,7 +64,7 @@ const endpointOf = (url: string, parameters: ReadonlyMap<string, string>): { rea
   return { endpoint: text.replace(/\/+$/, '') }
 }
 
-/** `file:PATH` takes a path as a shell does; `file:///PATH` is the URL of one. */
+/** `file:PATH` takes a path as it is; `file:///PATH` is the URL of one. */
 const parseFile = (url: string): StoreUrl => {
   if (/[?#]/.test(url)) throw invalid(url, 'a folder takes no parameters', 'Use file:PATH')
   const path = url.slice('file:'.length)
