@@ -148,13 +148,14 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
   const reads = await readSources(config, world.readSource, now, options.only)
 
   /** What this sync wrote in a round that it then had to repeat is still what it did. */
-  const written = new Map<string, Pick<Outcome, 'action'> & { readonly before: PublishedRegistry | undefined }>()
+  const written = new Map<string, Pick<Round['outcomes'][number], 'action' | 'pointer' | 'before'>>()
   const round = await untilWon('The registry', async (number) => {
     onProgress(number === 0 ? 'publishing' : `publishing again: another sync was faster (${number})`)
     const done = await runRound(config, store, reads, began, now(), options.isForced ?? false, number > 0)
     if (done === 'lost') return 'lost'
-    for (const { name, action, before } of done.outcomes)
-      if (action === 'write' || (action === 'note' && !written.has(name))) written.set(name, { action, before })
+    for (const { name, action, pointer, before } of done.outcomes)
+      if (action === 'write' || (action === 'note' && !written.has(name)))
+        written.set(name, { action, pointer, before })
     return (await isOutrun(store, done)) ? 'lost' : done
   })
 
