@@ -161,7 +161,12 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
 
   const { settled, findings } = round
   const outcomes = round.outcomes.map((outcome) => ({ ...outcome, ...written.get(outcome.name) }))
-  const retention = await tidy(config, store, { settled, registries: round.outcomes }, now())
+  const retention = await tidy(
+    config,
+    store,
+    { hasWritten: written.size > 0, settled, registries: round.outcomes },
+    now(),
+  )
   const registries = await inParallel(outcomes, async ({ compiled: _, before, ...outcome }) => {
     const report = reportOf(outcome, settled, findings, {
       at: timeOf(now()),

@@ -13,11 +13,13 @@ const SYNCS = 20
 export const describeRaces = (name: string, open: () => Promise<() => Promise<BlobStore>>, rounds: number): void => {
   test(`21: ${SYNCS} syncs at once on ${name}, ${rounds} rounds: who says that it won is in the history, without a gap`, async () => {
     const handle = await open()
+    // Each has a handle of the store, as each process would.
+    const stores = await Promise.all(Array.from({ length: SYNCS }, handle))
     const won: number[] = []
     for (let round = 0; round < rounds; round++) {
       const results = await Promise.all(
-        Array.from({ length: SYNCS }, async (_, index) => {
-          const publishing = openPublishing(await handle(), 'publish: { keep: 10000 }')
+        stores.map(async (store, index) => {
+          const publishing = openPublishing(store, 'publish: { keep: 10000 }')
           const title = { annotations: { 'registry-title': `Round ${round}, sync ${index}` } }
           return publishing.runSync(() => at(round) + index, [server('common'), server('own', title)])
         }),

@@ -22,9 +22,11 @@ const isRetention = (value: unknown): value is Retention =>
   isMap(value.unnamed) &&
   Object.values(value.unnamed).every((since) => typeof since === 'string')
 
-/** A sweep reads the manifest of everything that is kept: a long history is swept once an hour, not by every sync. */
+/** A sweep lists everything and reads the manifest of all that is kept: a long history is swept once an hour. */
 const LONG_HISTORY = 50
 const SELDOM = 3_600_000
+/** What nobody has written to is swept less often than it is looked at. */
+const OFTEN = 600_000
 
 type Pointers = ReadonlyMap<string, Pointer>
 
@@ -104,11 +106,17 @@ const absentIfDamaged = (error: unknown): undefined => {
  */
 export const sweep = async (
   store: BlobStore,
-  registries: readonly string[],
+  published: Pointers,
   sources: readonly string[],
+  hasWritten: boolean,
   now: number,
 ): Promise<readonly string[]> => {
   const before = (await readReplaceable(store, RETENTION_KEY, isRetention))?.value
+  const length = [...published.values()].reduce((sum, { history }) => sum + history.length, 0)
+  const pause = length > LONG_HISTORY ? SELDOM : hasWritten ? 0 : OFTEN
+  if (before !== undefined && before.at > timeOf(now - pause)) return []
+
+  const registries = [...published.keys()]
   const folders = [
     ...registries.map((name) => registryKeys(name).folder),
     ...sources.map((name) => sourceKeys(name).folder),
@@ -118,10 +126,7 @@ export const sweep = async (
   const sequences = [...pointers].map(([registry, { sequence }]): readonly [string, number] => [registry, sequence])
   const seen = digestOf(canonicalJson([stored, sequences]))
   const marks = before?.unnamed ?? {}
-  const length = [...pointers.values()].reduce((sum, { history }) => sum + history.length, 0)
-  const isRecent = before !== undefined && before.at > timeOf(now - SELDOM)
-  const isSeen = before?.seen === seen && Object.keys(marks).length === 0
-  if (isSeen || (isRecent && length > LONG_HISTORY)) return []
+  if (before?.seen === seen && Object.keys(marks).length === 0) return []
 
   const named = await findNamed(store, pointers, sources)
   const there = new Set(stored)

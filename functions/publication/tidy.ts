@@ -15,6 +15,7 @@ import { sweep } from './sweep.ts'
 
 /** What a sync has made, with which it can mend what the store has lost. */
 export type Made = {
+  readonly hasWritten: boolean
   readonly settled: readonly SettledSource[]
   readonly registries: readonly {
     readonly name: string
@@ -45,9 +46,11 @@ const repair = async (store: BlobStore, { settled, registries }: Made, missing: 
 /** Housekeeping after the publication: when it fails that is said, and the next sync does it. What is wrong, if anything. */
 export const tidy = async (config: Config, store: BlobStore, made: Made, now: number): Promise<string | undefined> => {
   try {
-    const registries = made.registries.filter(({ pointer }) => pointer !== undefined).map(({ name }) => name)
+    const published = new Map(
+      made.registries.flatMap(({ name, pointer }) => (pointer === undefined ? [] : [[name, pointer] as const])),
+    )
     const sources = config.sources.map(({ name }) => name)
-    const missing = await sweep(store, registries, sources, now)
+    const missing = await sweep(store, published, sources, made.hasWritten, now)
     if (missing.length === 0) return undefined
     await repair(store, made, missing)
     const answers = await inParallel(missing, async (key) => [key, (await store.read(key)).kind] as const)
