@@ -10,6 +10,7 @@ import { inParallel } from './publication/in-parallel.ts'
 import { registryKeys, sourceKeys } from './publication/keys.ts'
 import { measured } from './publication/measured.ts'
 import { DamagedObject, encodeJson, readReplaceable } from './publication/objects.ts'
+import { onceStored } from './publication/once-stored.ts'
 import { readPointer } from './publication/pointer-object.ts'
 import { keepingOf, type PublishedRegistry, publishRegistry, readRegistry } from './publication/publish-registry.ts'
 import { type ReadSource, readSources, type SourceRead } from './publication/read-sources.ts'
@@ -143,7 +144,8 @@ const runRound = async (
 export const sync = async (config: Config, world: SyncWorld, options: SyncOptions = {}): Promise<Synced> => {
   const { now, onProgress = () => {} } = world
   const began = now()
-  const { store, cost } = measured(withProbe(world.store))
+  const { store: counted, cost } = measured(withProbe(world.store))
+  const store = onceStored(counted)
   onProgress('reading')
   const reads = await readSources(config, world.readSource, now, options.only)
 
@@ -161,9 +163,10 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
 
   const { settled, findings } = round
   const outcomes = round.outcomes.map((outcome) => ({ ...outcome, ...written.get(outcome.name) }))
+  // Not through the memory of what was stored: what is lost is to be sent again.
   const retention = await tidy(
     config,
-    store,
+    counted,
     { hasWritten: written.size > 0, settled, registries: round.outcomes },
     now(),
   )
