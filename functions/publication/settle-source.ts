@@ -1,5 +1,5 @@
 import type { Candidate } from '../../core/model/candidate.ts'
-import { canonicalJson } from '../../core/model/canonical-json.ts'
+import { canonicalJson, isSameJson } from '../../core/model/canonical-json.ts'
 import { digestOf } from '../../core/model/digest.ts'
 import { type Finding, findingOf } from '../../core/model/finding.ts'
 import { type SourceUse, timeOf } from '../../core/model/publication.ts'
@@ -116,15 +116,14 @@ const settleOnce = async (
   const seenAt = before?.seenAt ?? timeOf(0)
   const ahead = Date.parse(seenAt) - read.observedAt
   const isOutrun = isRetry ? ahead >= 0 : ahead > 0 && seenAt <= timeOf(now + CLOCK_TOLERANCE)
-  const standing: SourceState = { seenAt, attempts: 0, ...before, ...(good && { good }) }
+  const { good: _, ...rest } = before ?? { attempts: 0 }
+  const standing: SourceState = { ...rest, seenAt, ...(good && { good }) }
   // Somebody looked later than we did: what was removed by then must not come back through us.
-  if (read.kind === 'notAsked' || (isOutrun && before !== undefined))
-    return takeStored(store, source, before ?? standing)
+  if (read.kind === 'notAsked' || (isOutrun && before !== undefined)) return takeStored(store, source, standing)
 
   const attempts = standing.attempts + (isRetry && standing.attempts > 0 ? 0 : 1)
   if (read.kind === 'failed') {
-    const { losses: _, ...rest } = standing
-    return takeStored(store, source, { ...rest, attempts, problem: read.problem })
+    return takeStored(store, source, { ...standing, attempts, problem: read.problem })
   }
   const result = {
     candidates: read.discovery.candidates,
@@ -175,7 +174,7 @@ export const settleSource = (
     const before = await readReplaceable(store, key, isSourceState)
     const isRetry = around.isRetry || round > 0
     const settled = await settleOnce(store, source, read, { ...around, isRetry }, before?.value)
-    if (settled.state === before?.value) return settled
+    if (isSameJson(settled.state, before?.value)) return settled
     const expected = before === undefined ? 'absent' : { etag: before.etag }
     const written = await store.write(key, encodeJson(settled.state), expected)
     return written.kind === 'written' ? settled : 'lost'
