@@ -1,3 +1,5 @@
+import { canonicalJson } from './canonical-json.ts'
+import { digestOf } from './digest.ts'
 import { isMap } from './is-map.ts'
 
 /** A time as it is stored: ISO 8601 in UTC with milliseconds, so that text order is the order in time. */
@@ -70,7 +72,12 @@ export type Index = {
   readonly at: Time
   /** In milliseconds. */
   readonly serve: { readonly maxAge: number; readonly staleAfter: number }
+  /** Of all the rest. Nothing else vouches for it, and one bit of a name would make a registry unknown. */
+  readonly digest: string
 }
+
+export const indexDigest = ({ digest: _, ...rest }: Readonly<Record<string, unknown>>): string =>
+  digestOf(canonicalJson(rest))
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 const isText = (value: unknown): value is string => typeof value === 'string'
@@ -95,6 +102,11 @@ const isHistoryItem = (value: unknown): value is HistoryItem =>
 const isSourceUse = (value: unknown): value is SourceUse =>
   isMap(value) && isTime(value.observedAt) && isDigest(value.hash)
 
+/** All of it that decides is written twice, and nothing else vouches for it: a time that a bit made late would last. */
+const isNewest = (item: unknown, pointer: Readonly<Record<string, unknown>>): boolean =>
+  isHistoryItem(item) &&
+  (['sequence', 'publication', 'document', 'state', 'at'] as const).every((field) => item[field] === pointer[field])
+
 export const isPointer = (value: unknown): value is Pointer =>
   isMap(value) &&
   isCount(value.sequence) &&
@@ -108,6 +120,7 @@ export const isPointer = (value: unknown): value is Pointer =>
   Object.values(value.sources).every(isSourceUse) &&
   Array.isArray(value.history) &&
   value.history.every(isHistoryItem) &&
+  isNewest(value.history.at(-1), value) &&
   isOptional(value.heldInput, isDigest) &&
   isOptional(value.approvedLosses, (losses) => Array.isArray(losses) && losses.every(isText))
 
@@ -132,4 +145,5 @@ export const isIndex = (value: unknown): value is Index =>
   isTime(value.at) &&
   isMap(value.serve) &&
   isCount(value.serve.maxAge) &&
-  isCount(value.serve.staleAfter)
+  isCount(value.serve.staleAfter) &&
+  value.digest === indexDigest(value)
