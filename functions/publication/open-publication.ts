@@ -37,17 +37,11 @@ export const openPublication = async (
       keys.columns(publication),
       bytes === undefined ? 'it is missing' : 'it is no table of entries',
     )
-  const damaged: Slice[] = []
-  const readChunk = async (slice: Slice): Promise<Bytes> => {
-    const { digest } = slice.chunk
-    try {
-      const found = await readVerified(store, keys.chunk(digest), digest, false)
-      if (found === undefined) throw new DamagedObject(keys.chunk(digest), 'it is missing')
-      return found
-    } catch (error) {
-      if (error instanceof DamagedObject) damaged.push(slice)
-      throw error
-    }
+  const damaged = new Map<string, Slice>()
+  const readChunk = async (digest: string): Promise<Bytes> => {
+    const found = await readVerified(store, keys.chunk(digest), digest, false)
+    if (found === undefined) throw new DamagedObject(keys.chunk(digest), 'it is missing')
+    return found
   }
   return {
     registry,
@@ -56,9 +50,16 @@ export const openPublication = async (
     columns,
     layout,
     read: async (slice) => {
-      const whole = await cache.get(slice.chunk.digest, () => readChunk(slice))
-      return whole.subarray(slice.from, slice.to)
+      const { digest } = slice.chunk
+      try {
+        const whole = await cache.get(digest, () => readChunk(digest))
+        return whole.subarray(slice.from, slice.to)
+      } catch (error) {
+        // Also where somebody else's request was the one that read it.
+        if (error instanceof DamagedObject) damaged.set(digest, slice)
+        throw error
+      }
     },
-    damaged: () => damaged,
+    damaged: () => [...damaged.values()],
   }
 }

@@ -40,7 +40,7 @@ export const createReader = (
   tellOperator: (message: string) => void = () => {},
 ): Reader => {
   const cache = createChunkCache()
-  const heartbeat = createHeartbeat(store, now)
+  const heartbeat = createHeartbeat(store, now, tellOperator)
   const slots = new Map<string, { readonly slot: RegistrySlot; readonly refresh: (has: boolean) => Promise<void> }>()
   let index: Index | undefined
   let indexProblem: ReadProblem | undefined
@@ -88,20 +88,27 @@ export const createReader = (
     return isLate || supersededAt !== undefined ? Math.max(0, Math.round((now() - since) / 1000)) : undefined
   }
 
-  /** Tries the newest publication that there is, then the one before it. */
+  /**
+   * Asks the newest publication that there is. The one before it is asked where the newest is known to be damaged, or
+   * cannot be had for the moment and nobody has heard it yet: what it withdrew must not come back by an outage.
+   */
   const answerFrom = async <T>(
     slot: RegistrySlot,
     question: (publication: OpenPublication) => Promise<T>,
+    isLookedAgain: boolean,
   ): Promise<Answer<T>> => {
     let away: ReadProblem | undefined
     for (const { publication, supersededAt } of slot.open()) {
       try {
         const value = await question(publication)
+        slot.hear(publication)
         const age = ageOf(slot.checkedAt(), supersededAt)
         return { kind: 'answer', value, document: publication.document, ...(age !== undefined && { age }) }
       } catch (error) {
-        if (error instanceof DamagedObject) slot.distrust(publication, error)
+        const isDamaged = error instanceof DamagedObject
+        if (isDamaged) slot.distrust(publication, error)
         else away = problemOf(error, tellOperator)
+        if (isDamaged ? !isLookedAgain : slot.isHeard(publication)) break
       }
     }
     return { kind: 'unavailable', detail: (away ?? slot.problem())?.detail ?? NOTHING_YET }
@@ -116,11 +123,11 @@ export const createReader = (
       const name = registry ?? known.registries[0]?.name
       if (name === undefined || !known.registries.some((each) => each.name === name)) return { kind: 'unknownRegistry' }
       const slot = await freshSlot(name)
-      const first = await answerFrom(slot, question)
+      const first = await answerFrom(slot, question, false)
       if (first.kind !== 'unavailable' || slot.problem()?.status !== 'corrupt') return first
       // An object may be gone because a newer publication has replaced it: the pointer is read again, once.
       await slot.refresh()
-      return answerFrom(slot, question)
+      return answerFrom(slot, question, true)
     },
     health: async () => {
       const known = await freshIndex()

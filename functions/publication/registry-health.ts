@@ -1,9 +1,9 @@
 import { isMap } from '../../core/model/is-map.ts'
-import { OperationError } from '../../core/model/operation-error.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import { registryKeys } from './keys.ts'
 import { readJson } from './objects.ts'
-import type { ReadProblem, RegistrySlot } from './registry-slot.ts'
+import { problemOf, type ReadProblem, type RegistrySlot } from './registry-slot.ts'
+import { RETRY } from './when-due.ts'
 
 /** How a registry stands, in words that everyone may read. Ages are seconds. */
 export type RegistryHealth = {
@@ -19,23 +19,27 @@ export type RegistryHealth = {
 
 const isHeartbeat = (value: unknown): value is { readonly at: string } => isMap(value) && typeof value.at === 'string'
 
+export type Heartbeat = { readonly at: number | undefined; readonly problem: ReadProblem | undefined }
+
 /** When the last sync was, asked of the store at most as often as the pointer is. */
-export const createHeartbeat = (store: BlobStore, now: () => number) => {
-  const heartbeats = new Map<string, { readonly at: number | undefined; readonly readAt: number }>()
-  return async (registry: string, maxAge: number): Promise<number | undefined> => {
+export const createHeartbeat = (store: BlobStore, now: () => number, tellOperator: (message: string) => void) => {
+  const heartbeats = new Map<string, Heartbeat & { readonly readAt: number }>()
+  return async (registry: string, maxAge: number): Promise<Heartbeat> => {
     const known = heartbeats.get(registry)
-    if (known !== undefined && now() - known.readAt < maxAge) return known.at
+    // A clock may have been set back.
+    if (known !== undefined && Math.abs(now() - known.readAt) < Math.min(maxAge, known.problem ? RETRY : maxAge))
+      return known
     let at = known?.at
+    let problem: ReadProblem | undefined
     try {
       const found = await readJson(store, registryKeys(registry).report, isHeartbeat)
       const time = Date.parse(found?.value.at ?? '')
       if (!Number.isNaN(time)) at = time
     } catch (error) {
-      // That the store is away, or lies, is said by the pointer already.
-      if (!(error instanceof OperationError)) throw error
+      problem = problemOf(error, tellOperator)
     }
-    heartbeats.set(registry, { at, readAt: now() })
-    return at
+    heartbeats.set(registry, { at, problem, readAt: now() })
+    return { at, problem }
   }
 }
 
@@ -43,16 +47,17 @@ export const healthOf = (
   name: string,
   slot: RegistrySlot,
   indexProblem: ReadProblem | undefined,
-  heartbeat: number | undefined,
+  heartbeat: Heartbeat,
   staleAfter: number,
   now: number,
 ): RegistryHealth => {
   const pointer = slot.pointer()
   const publishedAt = pointer && Date.parse(pointer.at)
   // A sync that died before its report has published all the same.
-  const syncedAt = Math.max(heartbeat ?? 0, publishedAt ?? 0)
+  const syncedAt = Math.max(heartbeat.at ?? 0, publishedAt ?? 0)
   const late: ReadProblem = { status: 'stale', detail: 'The last sync was too long ago.' }
-  const problem = slot.problem() ?? indexProblem ?? (now - syncedAt > staleAfter ? late : undefined)
+  const problem =
+    slot.problem() ?? indexProblem ?? heartbeat.problem ?? (now - syncedAt > staleAfter ? late : undefined)
   const ageOf = (at: number): number => Math.max(0, Math.round((now - at) / 1000))
   const checkedAt = slot.checkedAt()
   const isEmpty = slot.open().length === 0

@@ -16,6 +16,9 @@ export type Readable = { readonly publication: OpenPublication; readonly superse
 export type RegistrySlot = {
   /** The newest publication that could be read, and the one before it. */
   readonly open: () => readonly Readable[]
+  /** Was an answer given from it while it was the newest? */
+  readonly isHeard: (publication: OpenPublication) => boolean
+  readonly hear: (publication: OpenPublication) => void
   readonly pointer: () => Pointer | undefined
   readonly problem: () => ReadProblem | undefined
   /** When the store last said that this is the newest, in milliseconds. */
@@ -48,6 +51,7 @@ export const createSlot = (
   let problem: ReadProblem | undefined
   let checkedAt: number | undefined
   let distrusted: OpenPublication | undefined
+  let heard = ''
 
   const isOpen = (publication: string): boolean => opened.at(-1)?.publication === publication
 
@@ -111,6 +115,10 @@ export const createSlot = (
         const since = supersededAt(publication.publication)
         return { publication, ...(since !== undefined && { supersededAt: since }) }
       }),
+    isHeard: ({ publication }) => heard === publication,
+    hear: ({ publication }) => {
+      if (isOpen(publication)) heard = publication
+    },
     pointer: () => known?.pointer,
     problem: () => problem,
     checkedAt: () => checkedAt,
