@@ -22,6 +22,8 @@ export type GuardPolicy = {
   readonly listedBefore: readonly string[]
   /** Is what is gone from it not lost: because it was accepted before, or because another question was asked? */
   readonly isAccepted: boolean
+  /** Did the last good read lack this already? It was accepted then, also where nobody came to publish that. */
+  readonly wasGone: (loss: string) => boolean
   readonly states: readonly RegistryState[]
   /** What a person allowed to be lost; with `--force`, everything. */
   readonly isApproved: (loss: string) => boolean
@@ -76,7 +78,8 @@ export const judgeRead = (read: WholeRead, policy: GuardPolicy): Judgement => {
     }
   }
   const asking = new Set(candidates.map(({ ref }) => subjectKey(ref)))
-  const losses = findLosses(snapshot, asking, policy.states)
+  const { lost, active } = findLosses(snapshot, asking, policy.states)
+  const losses = { lost: lost.filter((ref) => !policy.wasGone(lossOf(ref))), active }
   if (policy.isAccepted || !isShrinkRefused(losses, policy.maxShrink, policy.isApproved))
     return { kind: 'good', kinds: listedKinds(snapshot) }
   const names = losses.lost.map(lossOf).sort()

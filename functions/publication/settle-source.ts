@@ -6,7 +6,7 @@ import { type SourceUse, timeOf } from '../../core/model/publication.ts'
 import { sourceSubject } from '../../core/model/resource.ts'
 import { isSourceState, type SourceState } from '../../core/model/source-state.ts'
 import type { BlobStore } from '../../core/ports.ts'
-import { isInScope } from '../../core/publish/guard.ts'
+import { isInScope, lossOf } from '../../core/publish/guard.ts'
 import { type GuardPolicy, type Judgement, judgeRead } from '../../core/publish/judge-read.ts'
 import type { SourceConfig } from '../config/config.ts'
 import { sourceKeys } from './keys.ts'
@@ -81,12 +81,25 @@ const amend = async (
   return { ...good, hash: paged.digest, servers: candidates.length }
 }
 
+/** What the last good result lacks. Where that cannot be read, nothing was gone. */
+const goneBefore = async (store: BlobStore, source: string, good: Good): Promise<GuardPolicy['wasGone']> => {
+  try {
+    const { candidates } = await readResult(store, source, good.hash)
+    const there = new Set(candidates.map(({ ref }) => lossOf(ref)))
+    return (loss) => !there.has(loss)
+  } catch (error) {
+    if (!(error instanceof DamagedObject)) throw error
+    return () => false
+  }
+}
+
 const judge = (
   source: SourceConfig,
   { reading, discovery }: Extract<SourceRead, { kind: 'read' }>,
   good: Good | undefined,
   paged: Paged,
   around: Surroundings,
+  wasGone: GuardPolicy['wasGone'] = () => false,
 ): Judgement =>
   judgeRead(
     {
@@ -96,6 +109,7 @@ const judge = (
     },
     {
       ...around,
+      wasGone,
       gatewayApi: source.gatewayApi,
       listedBefore: good?.kinds ?? [],
       isAccepted: good !== undefined && (good.hash === paged.digest || good.selection !== selectionOf(source)),
@@ -131,7 +145,12 @@ const settleOnce = async (
   }
   const observedAt = Math.max(read.observedAt, ahead > 0 ? read.observedAt + ahead + 1 : 0)
   const paged = toResultObject(result)
-  const judgement = judge(source, read, good, paged, around)
+  const judged = judge(source, read, good, paged, around)
+  // A sync may have ended between this result and its publication. It is read only where that could matter.
+  const judgement =
+    judged.kind === 'bad' && judged.losses.length > 0 && good !== undefined
+      ? judge(source, read, good, paged, around, await goneBefore(store, name, good))
+      : judged
   if (judgement.kind === 'bad') {
     const { problem, losses } = judgement
     const state = { ...standing, seenAt: timeOf(observedAt), attempts, problem, losses }
