@@ -19,7 +19,7 @@ import { type SettledSource, settleSource } from './publication/settle-source.ts
 import { tidy } from './publication/tidy.ts'
 import { untilWon } from './publication/until-won.ts'
 import { withProbe } from './publication/with-probe.ts'
-import { writeIndex } from './publication/write-index.ts'
+import { checkIndex, writeIndex } from './publication/write-index.ts'
 
 export type SyncWorld = {
   readonly store: BlobStore
@@ -95,7 +95,7 @@ const runRound = async (
   isForced: boolean,
   isRetry: boolean,
 ): Promise<Round | 'lost'> => {
-  await writeIndex(store, config, began, now)
+  await checkIndex(store, config, began, now)
   const publishable = config.registries.filter(({ hasClaims }) => !hasClaims)
   const found = new Map(
     await inParallel(publishable, async ({ name }) => [name, await readBefore(store, name)] as const),
@@ -137,6 +137,7 @@ const runRound = async (
     if (result.kind === 'lost') return 'lost'
     outcomes.push({ ...about, ...result.plan, pointer: result.pointer, compiled: each.compiled })
   }
+  await writeIndex(store, config, began, now)
   return { settled, compiled: folded.map(({ compiled }) => compiled), findings, outcomes }
 }
 

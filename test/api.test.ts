@@ -6,6 +6,7 @@ import { compileManifests } from '../functions/compile.ts'
 import { parseConfig } from '../functions/config/config.ts'
 import { publishCompilation } from '../functions/publication/publish-compilation.ts'
 import { createReader } from '../functions/publication/reader.ts'
+import { clockAt } from './clock.ts'
 
 const manifest = (name: string): string => `
 apiVersion: toolhive.stacklok.dev/v1beta1
@@ -31,7 +32,12 @@ const serve = async (config: string, ...names: readonly string[]) => {
   )
   const store = openMemoryStore()
   await publishCompilation(store, parsed.config, compilation, 0)
-  return createApi(createReader(store, () => 0))
+  return createApi(
+    createReader(
+      store,
+      clockAt(() => 0),
+    ),
+  )
 }
 
 const app = await serve(

@@ -22,6 +22,7 @@ const terminal = (store: BlobStore = openMemoryStore(), config = '') => {
       version: '1.2.3',
       environment: config === '' ? {} : { WAYPOST_CONFIG: config },
       now: () => Date.parse(T(1000)),
+      wait: async () => {},
       print: (text) => void output.push(text),
       printError: (text) => void errors.push(text),
       readManifests: createManifestReader(Readable.from([input])),

@@ -23,6 +23,7 @@ const waypost = async (args: readonly string[], given: Given = {}) => {
     version: '1.2.3',
     environment: given.environment ?? {},
     now: () => Date.parse('2026-01-01T00:00:00Z'),
+    wait: async () => {},
     print: (text) => void output.push(text),
     printError: (text) => void errors.push(text),
     readManifests: createManifestReader(Readable.from([given.input ?? ''])),

@@ -15,6 +15,7 @@ import { readSource } from '../functions/compile.ts'
 import { type Config, parseConfig } from '../functions/config/config.ts'
 import { createReader } from '../functions/publication/reader.ts'
 import { type Synced, sync } from '../functions/sync.ts'
+import { clockAt } from './clock.ts'
 import { CRASHES, type Crash, type Given, HOUR, MINUTE, T0 } from './crash/cases.ts'
 import type { KilledSync, KillPoint } from './crash/killed-sync.ts'
 import { namedKeys, readHistory } from './crash/named-keys.ts'
@@ -65,7 +66,12 @@ type Entry = { readonly server: { readonly name: string } }
 
 /** What a process that starts now serves of a registry, with every entry asked for by its name as well. */
 const serve = async (store: BlobStore, registry: string, now: number): Promise<Served> => {
-  const app = createApi(createReader(store, () => now))
+  const app = createApi(
+    createReader(
+      store,
+      clockAt(() => now),
+    ),
+  )
   const answer = await app.request(`/registry/${registry}/v0.1/servers`)
   const body = await answer.text()
   if (answer.status === 503 && answer.headers.get('retry-after') === null) throw new Error('503 without Retry-After')

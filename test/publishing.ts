@@ -8,6 +8,7 @@ import { readPointer } from '../functions/publication/pointer-object.ts'
 import { createReader } from '../functions/publication/reader.ts'
 import { type Synced, type SyncOptions, sync } from '../functions/sync.ts'
 import { T0 } from './candidate.ts'
+import { clockAt } from './clock.ts'
 
 // A registry with its clusters, its store and its clock: what a sequence of syncs is told with.
 
@@ -120,7 +121,7 @@ export const openPublishing = (store: BlobStore, configText = '') => {
     )
   }
 
-  const request = async (path: string) => createApi(createReader(store, now)).request(path)
+  const request = async (path: string) => createApi(createReader(store, clockAt(now))).request(path)
   const entries = async (registry = 'default'): Promise<readonly Served[]> => {
     const answer = await request(`/registry/${registry}/v0.1/servers`)
     const body = JSON.parse(await answer.text())

@@ -7,6 +7,7 @@ import { readSource } from '../functions/compile.ts'
 import { type Config, parseConfig } from '../functions/config/config.ts'
 import { createReader } from '../functions/publication/reader.ts'
 import { sync } from '../functions/sync.ts'
+import { clockAt } from './clock.ts'
 import { type Fault, faulty, seeded } from './faulty.ts'
 
 // A reader over a store that fails it in every way that a store can.
@@ -78,7 +79,12 @@ beforeAll(async () => {
   for (const round of [0, 1, 2]) {
     const at = T0 + round * MINUTE
     await syncInto(objects, round, at)
-    const app = createApi(createReader(openMemoryStore(objects), () => at))
+    const app = createApi(
+      createReader(
+        openMemoryStore(objects),
+        clockAt(() => at),
+      ),
+    )
     const answers = new Map<string, Whole>()
     for (const path of PATHS) {
       const answer = await app.request(path)
@@ -111,7 +117,12 @@ const openReading = (edition: number) => {
     },
     (key) => faultOf(key),
   )
-  const app = createApi(createReader(store, () => clock))
+  const app = createApi(
+    createReader(
+      store,
+      clockAt(() => clock),
+    ),
+  )
 
   /** Either a whole answer of some edition, or a 503 that says so properly. */
   const ask = async (path: string): Promise<Judged> => {
@@ -403,7 +414,12 @@ describe('a publication that is swept away under a reader', () => {
     const gone = [...swept.keys()].filter((key) => KINDS.chunks.test(key) && !objects.has(key))
     expect(gone.length).toBeGreaterThan(0)
     const at = T0 + 54 * 60 * MINUTE
-    const expected = await createApi(createReader(openMemoryStore(objects), () => at)).request(LIST)
+    const expected = await createApi(
+      createReader(
+        openMemoryStore(objects),
+        clockAt(() => at),
+      ),
+    ).request(LIST)
     const etag = expected.headers.get('etag')
     reading.replace(objects)
     reading.reads.length = 0

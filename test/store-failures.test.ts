@@ -22,6 +22,7 @@ import { createApi } from '../functions/api/api.ts'
 import { run } from '../functions/cli/program.ts'
 import type { World } from '../functions/cli/world.ts'
 import { createReader } from '../functions/publication/reader.ts'
+import { clockAt } from './clock.ts'
 
 // What a person sees when the disk or the store does not do what it should, and what is left of what was published.
 
@@ -73,7 +74,7 @@ const waypost = (path: string, input: string, script = 'functions/entry/cli.ts')
 }
 
 const servedFrom = async (store: BlobStore): Promise<string> =>
-  (await createApi(createReader(store, Date.now)).request('/v0.1/servers')).text()
+  (await createApi(createReader(store, clockAt(Date.now))).request('/v0.1/servers')).text()
 const countOf = async (path: string): Promise<number> =>
   JSON.parse(await servedFrom(openFolderStore(path))).metadata.count
 
@@ -205,6 +206,7 @@ describe('a store that ignores conditions on writes', () => {
       version: '0',
       environment: {},
       now: () => Date.parse('2026-01-01T00:00:00Z'),
+      wait: async () => {},
       print: (text) => void said.push(text),
       printError: (text) => void errors.push(text),
       readManifests: createManifestReader(Readable.from([input])),
@@ -232,7 +234,16 @@ describe('a store that ignores conditions on writes', () => {
     expect(errors).toMatch(/^waypost: The store ignores conditions on writes.*Use one that honours.*\n$/)
     const keys = await store.list('')
     expect(keys.filter((key) => /current\.json|index\.json|publications|chunks/.test(key))).toEqual([])
-    expect((await createApi(createReader(store, () => 0)).request('/v0.1/servers')).status).toBe(503)
+    expect(
+      (
+        await createApi(
+          createReader(
+            store,
+            clockAt(() => 0),
+          ),
+        ).request('/v0.1/servers')
+      ).status,
+    ).toBe(503)
   })
 
   test('is refused also where something was published before, which stays', async () => {

@@ -37,7 +37,7 @@ const openManifests = async (from: string, as: ReadAs, config: Config, world: Wo
   const store = await world.openStore('memory:')
   await publishCompilation(store, config, compilation, world.now())
   world.print(renderCompilation(compilation))
-  return createReader(store, world.now)
+  return createReader(store, world)
 }
 
 const healthLine = ({ name, status, published, detail }: RegistryHealth): string =>
@@ -54,7 +54,7 @@ const openPublished = async (config: Config, world: World): Promise<Reader> => {
     if (message !== said) world.printError(`waypost: ${message}\n`)
     said = message
   }
-  const reader = createReader(store, world.now, tellOperator)
+  const reader = createReader(store, world, tellOperator)
   const { registries } = await reader.health()
   const lines =
     registries.length === 0 ? ['Nothing has been published yet. Run waypost sync.'] : registries.map(healthLine)

@@ -12,6 +12,8 @@ export type World = {
   readonly version: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly now: () => number
+  /** Without keeping the process alive. */
+  readonly wait: (milliseconds: number) => Promise<void>
   readonly print: (text: string) => void
   readonly printError: (text: string) => void
   readonly readManifests: ReadManifests

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
 import { createManifestReader } from '../../adapters/cluster/manifests.ts'
 import { openStore } from '../../adapters/store/open-store.ts'
 import { OperationError } from '../../core/model/operation-error.ts'
@@ -12,6 +13,7 @@ const world: World = {
   version: manifest.version,
   environment: process.env,
   now: Date.now,
+  wait: (milliseconds) => setTimeout(milliseconds, undefined, { ref: false }),
   print: (text) => void process.stdout.write(text),
   printError: (text) => void process.stderr.write(text),
   readManifests: createManifestReader(process.stdin),

@@ -11,7 +11,6 @@ export const publishCompilation = async (
   { registries, findings }: Compilation,
   now: number,
 ): Promise<void> => {
-  await writeIndex(store, config, now, now)
   for (const registry of config.registries.filter(({ hasClaims }) => !hasClaims)) {
     const compiled = registries.find(({ document }) => document.registry === registry.name)
     if (compiled === undefined) continue
@@ -19,4 +18,5 @@ export const publishCompilation = async (
     const folded = { registry, compiled, input, sources: {}, approvedLosses: [], hasInput: true }
     await publishRegistry(store, folded, undefined, findings, now, keepingOf(config))
   }
+  await writeIndex(store, config, now, now)
 }

@@ -6,7 +6,7 @@ import { DamagedObject, readJson } from './objects.ts'
 import type { OpenPublication } from './open-publication.ts'
 import { createHeartbeat, healthOf, type RegistryHealth } from './registry-health.ts'
 import { createSlot, problemOf, type ReadProblem, type RegistrySlot } from './registry-slot.ts'
-import { RETRY, whenDue } from './when-due.ts'
+import { type Clock, RETRY, whenDue } from './when-due.ts'
 
 /** An answer from a publication; `age` in seconds where it is older than it should be. */
 export type Answer<T> =
@@ -36,9 +36,10 @@ const PRIVATE = 'This registry is private, and private registries are not served
 /** Reads publications from a store, keeps what it has read, and goes on with that when the store is away or lies. */
 export const createReader = (
   store: BlobStore,
-  now: () => number,
+  clock: Clock,
   tellOperator: (message: string) => void = () => {},
 ): Reader => {
+  const { now } = clock
   const cache = createChunkCache()
   const heartbeat = createHeartbeat(store, now, tellOperator)
   const slots = new Map<string, { readonly slot: RegistrySlot; readonly refresh: (has: boolean) => Promise<void> }>()
@@ -57,7 +58,7 @@ export const createReader = (
       return problemOf(error, tellOperator)
     }
   }
-  const refreshDue = whenDue(now, maxAge, async () => {
+  const refreshDue = whenDue(clock, maxAge, async () => {
     indexProblem = await lookAtIndex()
     return indexProblem === undefined
   })
@@ -72,7 +73,7 @@ export const createReader = (
     const slot = slots.get(name)?.slot ?? createSlot(store, cache, name, now, tellOperator)
     const refresh =
       slots.get(name)?.refresh ??
-      whenDue(now, maxAge, async () => {
+      whenDue(clock, maxAge, async () => {
         await slot.refresh()
         return slot.problem() === undefined
       })

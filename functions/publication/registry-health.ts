@@ -8,7 +8,10 @@ import { RETRY } from './when-due.ts'
 /** How a registry stands, in words that everyone may read. Ages are seconds. */
 export type RegistryHealth = {
   readonly name: string
+  /** `nothing`: it was never published. */
   readonly status: 'fresh' | ReadProblem['status'] | 'nothing'
+  /** Can anything of it be served? */
+  readonly served: boolean
   readonly detail?: string
   readonly sequence?: number
   /** Since the publication, since the last word from the store, since the last sync. */
@@ -63,7 +66,8 @@ export const healthOf = (
   const isEmpty = slot.open().length === 0
   return {
     name,
-    status: isEmpty ? 'nothing' : (problem?.status ?? 'fresh'),
+    status: isEmpty && (problem === undefined || problem === late) ? 'nothing' : (problem?.status ?? 'fresh'),
+    served: !isEmpty,
     ...(problem !== undefined && (!isEmpty || problem !== late) && { detail: problem.detail }),
     ...(pointer !== undefined && { sequence: pointer.sequence }),
     ...(publishedAt !== undefined && { published: ageOf(publishedAt) }),

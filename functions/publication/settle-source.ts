@@ -133,7 +133,8 @@ const settleOnce = async (
   const { good: _, ...rest } = before ?? { attempts: 0 }
   const standing: SourceState = { ...rest, seenAt, ...(good && { good }) }
   // Somebody looked later than we did: what was removed by then must not come back through us.
-  if (read.kind === 'notAsked' || (isOutrun && before !== undefined)) return takeStored(store, source, standing)
+  if (isOutrun && before !== undefined) return takeStored(store, source, before)
+  if (read.kind === 'notAsked') return takeStored(store, source, standing)
 
   const attempts = standing.attempts + (isRetry && standing.attempts > 0 ? 0 : 1)
   if (read.kind === 'failed') {

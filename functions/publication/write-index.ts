@@ -17,26 +17,31 @@ export const indexOf = ({ registries, auth, serve }: Config): Omit<Index, 'at' |
   serve,
 })
 
-/**
- * Tells readers what the configuration says, whenever that differs from what they were told. A sync that began before
- * somebody else said something else has an older configuration: it must not open what was closed since.
- */
+/** `undefined`: readers were told already what this configuration says. */
+const findChange = async (store: BlobStore, config: Config, began: number, now: number) => {
+  const before = await readReplaceable(store, INDEX_KEY, isIndex)
+  const { at, digest: _, ...told } = before?.value ?? { at: '', digest: '' }
+  if (isSameJson(told, indexOf(config))) return undefined
+  if (at > timeOf(began) && at <= timeOf(now + CLOCK_TOLERANCE))
+    throw new OperationError(
+      'ConfigurationOlder',
+      'A sync with another configuration began after this one and has published already. Run it again if this is the configuration that is meant.',
+    )
+  return { expected: before === undefined ? ('absent' as const) : { etag: before.etag } }
+}
+
+/** A sync that began before somebody else said something else has an older configuration, and must not publish with it. */
+export const checkIndex = async (store: BlobStore, config: Config, began: number, now: number): Promise<void> => {
+  await findChange(store, config, began, now)
+}
+
+/** Tells readers what the configuration says, whenever that differs from what they were told. After the registries that it names. */
 export const writeIndex = (store: BlobStore, config: Config, began: number, now: number): Promise<void> =>
   untilWon(INDEX_KEY, async () => {
-    const before = await readReplaceable(store, INDEX_KEY, isIndex)
-    const { at, digest: _, ...told } = before?.value ?? { at: '', digest: '' }
-    if (isSameJson(told, indexOf(config))) return
-    if (at > timeOf(began) && at <= timeOf(now + CLOCK_TOLERANCE))
-      throw new OperationError(
-        'ConfigurationOlder',
-        'A sync with another configuration began after this one and has published already. Run it again if this is the configuration that is meant.',
-      )
+    const change = await findChange(store, config, began, now)
+    if (change === undefined) return undefined
     const said = { ...indexOf(config), at: timeOf(began) }
     const index: Index = { ...said, digest: indexDigest(said) }
-    const written = await store.write(
-      INDEX_KEY,
-      encodeJson(index),
-      before === undefined ? 'absent' : { etag: before.etag },
-    )
+    const written = await store.write(INDEX_KEY, encodeJson(index), change.expected)
     return written.kind === 'written' ? undefined : 'lost'
   })

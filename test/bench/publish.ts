@@ -9,6 +9,7 @@ import { createApi } from '../../functions/api/api.ts'
 import { parseConfig } from '../../functions/config/config.ts'
 import { createReader } from '../../functions/publication/reader.ts'
 import { sync } from '../../functions/sync.ts'
+import { clockAt } from '../clock.ts'
 
 // What it costs to publish 100,000 entries, to change one of them, and to open them. A folder stands for the store, so
 // the bytes are exact; the times are of this machine, and of one run.
@@ -27,7 +28,7 @@ if (process.argv[2] === 'open') {
   // A process of its own: what publishing left behind is not counted.
   const idle = process.memoryUsage().rss
   const began = performance.now()
-  const api = createApi(createReader(openFolderStore(process.argv[3] ?? ''), Date.now))
+  const api = createApi(createReader(openFolderStore(process.argv[3] ?? ''), clockAt(Date.now)))
   const answer = await api.request('/v0.1/servers/dev.stacklok.toolhive%2Fteam-7.server-7/versions/latest')
   const bytes = (await answer.arrayBuffer()).byteLength
   console.log(
