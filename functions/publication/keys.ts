@@ -2,6 +2,8 @@
 export const INDEX_KEY = 'index.json'
 export const RETENTION_KEY = 'retention.json'
 export const PROBE_KEY = 'probe.json'
+/** Nothing is ever stored here. */
+export const NEVER_KEY = 'never.json'
 
 export const registryKeys = (registry: string) => ({
   folder: registry,

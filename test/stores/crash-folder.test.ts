@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import { describeCrashes } from './crash.ts'
+import { describeCrashes } from '../crash.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'waypost-crash-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
