@@ -165,7 +165,7 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
   const { settled, findings } = round
   const outcomes = round.outcomes.map((outcome) => ({ ...outcome, ...written.get(outcome.name) }))
   // Not through the memory of what was stored: what is lost is to be sent again.
-  const retention = await tidy(
+  const untidy = await tidy(
     config,
     counted,
     { hasWritten: written.size > 0, settled, registries: round.outcomes },
@@ -176,7 +176,7 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
       at: timeOf(now()),
       milliseconds: now() - began,
       cost: cost(),
-      ...(retention !== undefined && { retention }),
+      ...(untidy !== undefined && { retention: untidy.problem }),
     })
     await store.write(registryKeys(outcome.name).report, encodeJson(report), 'any')
     return { name: outcome.name, report, before }
@@ -184,7 +184,7 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
   const read = [...reads.values()].flatMap((each) => (each.kind === 'read' ? [each] : []))
   return {
     isComplete:
-      retention === undefined &&
+      !untidy?.isCurrent &&
       settled.every(({ isFresh }) => isFresh) &&
       outcomes.every(({ action }) => action !== 'failed'),
     registries,

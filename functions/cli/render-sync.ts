@@ -36,7 +36,7 @@ export const renderSync = (
     ]),
     renderFindings({ findings: others, snapshots }).trimStart(),
     ...aboutSources.flatMap((finding) => [...findingLines(finding, ''), '']),
-    ...[...retention].map((problem) => `Nothing was tidied up: ${problem}`),
+    ...[...retention].map((problem) => problem),
     ...registries.map(({ name, report }) => `${name}: ${isDryRun ? 'dry run, ' : ''}${describe(report)}`),
     '',
   ]

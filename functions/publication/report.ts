@@ -34,7 +34,7 @@ export type Report = {
   readonly findings: readonly Readonly<Record<string, unknown>>[]
   /** Resources that did not ask to be listed, or are not selected. */
   readonly quiet: number
-  /** Why nothing was tidied up, where that failed. */
+  /** What is wrong with the store, where tidying it up failed or found something missing. */
   readonly retention?: string
 }
 

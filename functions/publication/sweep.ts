@@ -30,8 +30,8 @@ const OFTEN = 600_000
 
 type Pointers = ReadonlyMap<string, Pointer>
 
-/** All that is needed, and the roots of it that cannot be read: without them nobody knows what else is. */
-type Named = { readonly keys: Set<string>; readonly lost: Set<string> }
+/** All that is kept, what of it is current, and the roots of that which cannot be read: nobody knows what they name. */
+type Named = { readonly keys: Set<string>; readonly current: Set<string>; readonly lost: Set<string> }
 
 const readPointers = async (store: BlobStore, registries: readonly string[]): Promise<Pointers> => {
   const found = await inParallel(
@@ -41,56 +41,46 @@ const readPointers = async (store: BlobStore, registries: readonly string[]): Pr
   return new Map(found.flatMap(([registry, pointer]) => (pointer === undefined ? [] : [[registry, pointer.value]])))
 }
 
-/** Adds what a root names, or that the root itself is lost. */
+/** Adds a root and what it names. One that is superseded and lost is of no use to anyone, so it keeps nothing. */
 const follow = async (
   named: Named,
+  isCurrent: boolean,
   root: string,
+  beside: readonly string[],
   read: () => Promise<readonly string[] | undefined>,
 ): Promise<void> => {
-  named.keys.add(root)
-  try {
-    const keys = await read()
-    if (keys === undefined) named.lost.add(root)
-    for (const key of keys ?? []) named.keys.add(key)
-  } catch (error) {
-    if (!(error instanceof DamagedObject)) throw error
-    named.lost.add(root)
+  const keys = await read().catch(absentIfDamaged)
+  if (keys === undefined && isCurrent) named.lost.add(root)
+  for (const key of [root, ...beside, ...(keys ?? [])]) {
+    named.keys.add(key)
+    if (isCurrent) named.current.add(key)
   }
-}
-
-const followPublication = (named: Named, store: BlobStore, registry: string, publication: string): Promise<void> => {
-  const keys = registryKeys(registry)
-  named.keys.add(keys.columns(publication)).add(keys.findings(publication))
-  return follow(named, keys.manifest(publication), async () => {
-    const manifest = await readManifest(store, registry, publication)
-    return manifest && chunksOf(manifest).map(keys.chunk)
-  })
 }
 
 /** Everything that the pointers and the states of the sources name, directly or not. */
 const findNamed = async (store: BlobStore, pointers: Pointers, sources: readonly string[]): Promise<Named> => {
-  const named: Named = { keys: new Set(), lost: new Set() }
-  for (const [registry, { history }] of pointers) {
+  const named: Named = { keys: new Set(), current: new Set(), lost: new Set() }
+  for (const [registry, { history, ...pointer }] of pointers) {
     const keys = registryKeys(registry)
     named.keys.add(keys.pointer).add(keys.report)
-    await inParallel([...new Set(history.map(({ publication }) => publication))], (publication) =>
-      followPublication(named, store, registry, publication),
-    )
+    await inParallel([...new Set(history.map(({ publication }) => publication))], (publication) => {
+      const beside = [keys.columns(publication), keys.findings(publication)]
+      return follow(named, publication === pointer.publication, keys.manifest(publication), beside, async () => {
+        const manifest = await readManifest(store, registry, publication)
+        return manifest && chunksOf(manifest).map(keys.chunk)
+      })
+    })
     await inParallel([...new Set(history.map(({ state }) => state))], (state) =>
-      follow(named, keys.state(state), () => namedBy(store, keys.state, state)),
+      follow(named, state === pointer.state, keys.state(state), [], () => namedBy(store, keys.state, state)),
     )
   }
   for (const source of sources) {
     const keys = sourceKeys(source)
     named.keys.add(keys.state)
-    const good = (await readReplaceable(store, keys.state, isSourceState))?.value?.good
-    if (good !== undefined) await follow(named, keys.result(good.hash), () => namedBy(store, keys.result, good.hash))
-    // An older result that a pointer used may be gone by now; while it is there, it is kept.
-    for (const { sources: uses } of pointers.values()) {
-      const { hash } = uses[source] ?? {}
-      if (hash !== undefined && hash !== good?.hash)
-        for (const key of (await namedBy(store, keys.result, hash).catch(absentIfDamaged)) ?? []) named.keys.add(key)
-    }
+    const good = (await readReplaceable(store, keys.state, isSourceState))?.value?.good?.hash
+    const used = [...pointers.values()].flatMap(({ sources: uses }) => uses[source]?.hash ?? [])
+    for (const hash of new Set([...used, ...(good === undefined ? [] : [good])]))
+      await follow(named, hash === good, keys.result(hash), [], () => namedBy(store, keys.result, hash))
   }
   return named
 }
@@ -99,6 +89,9 @@ const absentIfDamaged = (error: unknown): undefined => {
   if (!(error instanceof DamagedObject)) throw error
   return undefined
 }
+
+/** What is kept and not there; `isCurrent` where it is served, or where a sync would need it. */
+export type Missing = { readonly key: string; readonly isCurrent: boolean }
 
 /**
  * Removes what nothing that is kept needs. What nobody names is only marked at first: it may belong to a sync that is
@@ -110,7 +103,7 @@ export const sweep = async (
   sources: readonly string[],
   hasWritten: boolean,
   now: number,
-): Promise<readonly string[]> => {
+): Promise<readonly Missing[]> => {
   const before = (await readReplaceable(store, RETENTION_KEY, isRetention))?.value
   const length = [...published.values()].reduce((sum, { history }) => sum + history.length, 0)
   const pause = length > LONG_HISTORY ? SELDOM : hasWritten ? 0 : OFTEN
@@ -130,9 +123,10 @@ export const sweep = async (
 
   const named = await findNamed(store, pointers, sources)
   const there = new Set(stored)
-  const missing = [...new Set([...[...named.keys].filter((key) => !there.has(key)), ...named.lost])]
-    .filter((key) => !key.endsWith('/report.json'))
+  const missing = [...named.keys]
+    .filter((key) => (!there.has(key) || named.lost.has(key)) && !key.endsWith('/report.json'))
     .sort()
+    .map((key) => ({ key, isCurrent: named.current.has(key) }))
   const { remove, marks: unnamed } = planSweep(stored, named.keys, marks, now)
   if (remove.length > 0 && named.lost.size === 0) {
     const again = await findNamed(store, await readPointers(store, registries), sources)

@@ -11,7 +11,7 @@ import { writeDocument } from './publish-registry.ts'
 import type { SettledSource } from './settle-source.ts'
 import { toResultObject } from './source-result.ts'
 import { toStateObject } from './state-object.ts'
-import { sweep } from './sweep.ts'
+import { type Missing, sweep } from './sweep.ts'
 
 /** What a sync has made, with which it can mend what the store has lost. */
 export type Made = {
@@ -25,8 +25,8 @@ export type Made = {
 }
 
 /** Stores again what is needed and lost, where that is what was just read or compiled. */
-const repair = async (store: BlobStore, { settled, registries }: Made, missing: readonly string[]): Promise<void> => {
-  const lacks = (folder: string): boolean => missing.some((key) => key.startsWith(`${folder}/`))
+const repair = async (store: BlobStore, { settled, registries }: Made, missing: readonly Missing[]): Promise<void> => {
+  const lacks = (folder: string): boolean => missing.some(({ key }) => key.startsWith(`${folder}/`))
   for (const { name, result, state } of settled) {
     if (result === undefined || !lacks(sourceKeys(name).folder)) continue
     const paged = toResultObject(result)
@@ -43,8 +43,11 @@ const repair = async (store: BlobStore, { settled, registries }: Made, missing: 
   }
 }
 
-/** Housekeeping after the publication: when it fails that is said, and the next sync does it. What is wrong, if anything. */
-export const tidy = async (config: Config, store: BlobStore, made: Made, now: number): Promise<string | undefined> => {
+/** What is wrong with the store after the housekeeping. `isCurrent`: what is served, or what a sync needs, is not whole. */
+export type Untidy = { readonly problem: string; readonly isCurrent: boolean }
+
+/** Housekeeping after the publication: when it fails that is said, and the next sync does it. */
+export const tidy = async (config: Config, store: BlobStore, made: Made, now: number): Promise<Untidy | undefined> => {
   try {
     const published = new Map(
       made.registries.flatMap(({ name, pointer }) => (pointer === undefined ? [] : [[name, pointer] as const])),
@@ -53,12 +56,16 @@ export const tidy = async (config: Config, store: BlobStore, made: Made, now: nu
     const missing = await sweep(store, published, sources, made.hasWritten, now)
     if (missing.length === 0) return undefined
     await repair(store, made, missing)
-    const answers = await inParallel(missing, async (key) => [key, (await store.read(key)).kind] as const)
-    const [first, ...others] = answers.filter(([, kind]) => kind === 'absent').map(([key]) => key)
+    const looked = await inParallel(missing, async (each) => ({ ...each, answer: await store.read(each.key) }))
+    const gone = looked.filter(({ answer }) => answer.kind === 'absent')
+    const [first] = gone
     if (first === undefined) return undefined
-    return `The store has lost ${first}${others.length > 0 ? ` and ${others.length} more` : ''}. Restore it from a backup or a version of the bucket; until then nothing is tidied up.`
+    return {
+      problem: `The store has lost ${first.key}${gone.length > 1 ? ` and ${gone.length - 1} more` : ''}. Restore it from a backup or a version of the bucket.`,
+      isCurrent: gone.some(({ isCurrent }) => isCurrent),
+    }
   } catch (error) {
     if (!(error instanceof OperationError)) throw error
-    return error.message
+    return { problem: error.message, isCurrent: false }
   }
 }
