@@ -8,14 +8,16 @@ import type { Config } from './config/config.ts'
 import { foldRegistries } from './publication/fold-registries.ts'
 import { inParallel } from './publication/in-parallel.ts'
 import { registryKeys, sourceKeys } from './publication/keys.ts'
+import type { SettledSource } from './publication/last-good.ts'
 import { measured } from './publication/measured.ts'
 import { DamagedObject, encodeJson, readReplaceable } from './publication/objects.ts'
 import { onceStored } from './publication/once-stored.ts'
 import { readPointer } from './publication/pointer-object.ts'
 import { keepingOf, type PublishedRegistry, publishRegistry, readRegistry } from './publication/publish-registry.ts'
 import { type ReadSource, readSources, type SourceRead } from './publication/read-sources.ts'
-import { type Outcome, type Report, reportOf } from './publication/report.ts'
-import { type SettledSource, settleSource } from './publication/settle-source.ts'
+import type { Report } from './publication/report.ts'
+import { type Outcome, reportOf } from './publication/report-of.ts'
+import { settleSource } from './publication/settle-source.ts'
 import { tidy } from './publication/tidy.ts'
 import { untilWon } from './publication/until-won.ts'
 import { withProbe } from './publication/with-probe.ts'
@@ -46,10 +48,13 @@ export type Synced = {
   /** Were all sources read, nothing refused and nothing found damaged? */
   readonly isComplete: boolean
   readonly registries: readonly SyncedRegistry[]
+  /** Registries that were served before and are not in the configuration any more. */
+  readonly dropped: readonly string[]
   readonly compilation: Compilation
 }
 
 type Round = {
+  readonly dropped: readonly string[]
   readonly settled: readonly SettledSource[]
   readonly compiled: readonly Compiled[]
   readonly findings: Compilation['findings']
@@ -80,7 +85,8 @@ const isOutrun = async (store: BlobStore, { settled, outcomes }: Round): Promise
   )
   const looked = await inParallel(settled, async ({ name, state }) => {
     const now = await readReplaceable(store, sourceKeys(name).state, isSourceState)
-    return !isSameJson(now?.value, state)
+    // Nothing is recorded of a source that was not asked and never was.
+    return now?.value !== undefined && !isSameJson(now.value, state)
   })
   return [...moved, ...looked].some(Boolean)
 }
@@ -137,8 +143,8 @@ const runRound = async (
     if (result.kind === 'lost') return 'lost'
     outcomes.push({ ...about, ...result.plan, pointer: result.pointer, compiled: each.compiled })
   }
-  await writeIndex(store, config, began, now)
-  return { settled, compiled: folded.map(({ compiled }) => compiled), findings, outcomes }
+  const dropped = await writeIndex(store, config, began, now)
+  return { dropped, settled, compiled: folded.map(({ compiled }) => compiled), findings, outcomes }
 }
 
 /** The whole job once: read, judge each source, fold, plan, store the objects, swap the pointers, tidy up, report. */
@@ -151,11 +157,13 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
   const reads = await readSources(config, world.readSource, now, options.only)
 
   /** What this sync wrote in a round that it then had to repeat is still what it did. */
+  const dropped: string[] = []
   const written = new Map<string, Pick<Round['outcomes'][number], 'action' | 'pointer' | 'before'>>()
   const round = await untilWon('The registry', async (number) => {
     onProgress(number === 0 ? 'publishing' : `publishing again: another sync was faster (${number})`)
     const done = await runRound(config, store, reads, began, now(), options.isForced ?? false, number > 0)
     if (done === 'lost') return 'lost'
+    dropped.push(...done.dropped)
     for (const { name, action, pointer, before } of done.outcomes)
       if (action === 'write' || (action === 'note' && !written.has(name)))
         written.set(name, { action, pointer, before })
@@ -188,6 +196,7 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
       settled.every(({ isFresh }) => isFresh) &&
       outcomes.every(({ action }) => action !== 'failed'),
     registries,
+    dropped,
     compilation: {
       registries: round.compiled,
       findings,

@@ -367,10 +367,124 @@ describe('what the store has lost', () => {
       },
     }
     await begin('publish: { keep: 1 }', racing).runSync(() => at(2 * DAY + 2 * HOUR), [A, B, server('c')])
+    expect([isNamed, await p.names()]).toEqual([true, ['team.a']])
     await p.sync(2 * DAY + 3 * HOUR, [A])
     expect(await p.names()).toEqual(['team.a'])
     await p.sync(2 * DAY + 4 * HOUR, { fails: 'away' })
     expect(await p.names()).toEqual(['team.a'])
+  })
+})
+
+describe('what was found out by looking harder', () => {
+  test('a registry that lost its pointer is not taken for new', async () => {
+    const p = begin()
+    await p.sync(0, servers(10))
+    await p.store.delete('default/current.json')
+    const after = await p.sync(1, [])
+    expect([after.isComplete, actionsOf(after)]).toEqual([false, ['failed']])
+    expect(after.registries[0]?.report.problem).toContain('default/current.json')
+    expect((await p.store.list('default/publications')).length).toBeGreaterThan(0)
+  })
+
+  test('what others keep below our prefix is not swept', async () => {
+    const p = begin()
+    await p.sync(0, [A])
+    for (const key of ['default/README.md', 'default/default/current.json', 'sources/cluster/notes.txt'])
+      await p.store.write(key, new TextEncoder().encode('mine'), 'any')
+    for (const hour of [1, 3, 30]) await p.sync(hour * HOUR, [A, server(`x${hour}`)])
+    expect(await p.store.list('default')).toEqual(
+      expect.arrayContaining(['default/README.md', 'default/default/current.json']),
+    )
+    expect(await p.store.list('sources')).toContain('sources/cluster/notes.txt')
+  })
+
+  test.each([
+    ['gives a source claims', 'sources: [{ name: c, kubernetes: {}, claims: { team: x } }]'],
+    ['reads fewer namespaces', 'sources: [{ name: c, kubernetes: { namespaces: [other] } }]'],
+    ['says less of the cluster', 'sources: [{ name: c, kubernetes: {} }]\ndiscovery: { requireReady: true }'],
+  ])('a slow sync does not undo a configuration that %s', async (_, newer) => {
+    const p = begin('sources: [{ name: c, kubernetes: {} }]')
+    await p.sync(0, [A])
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const slow = p.runSync(() => at(1), [A, B], {}, held)
+    await begin(newer, p.store).runSync(() => at(2), [A])
+    const before = await p.bytes('default/current.json')
+    release()
+    await expect(slow).rejects.toThrow('another configuration')
+    expect(await p.bytes('default/current.json')).toBe(before)
+  })
+
+  test('a chunk that is lost is stored again by the very next sync, one that is truncated within the hour', async () => {
+    const p = begin()
+    await p.sync(0, [A, B])
+    const [chunk = ''] = await p.store.list('default/chunks')
+    await p.store.delete(chunk)
+    expect((await p.sync(1, [A, B])).isComplete).toBe(true)
+    expect(await p.names()).toEqual(['team.a', 'team.b'])
+    const object = await p.store.read(chunk)
+    if (object.kind === 'found') await p.store.write(chunk, object.bytes.slice(0, 10), 'any')
+    for (const minute of [20, 40, 65]) await p.sync(minute, [A, B])
+    expect(await p.names()).toEqual(['team.a', 'team.b'])
+  })
+
+  test('a sync that is not asked about a source leaves alone what another has just read of it', async () => {
+    const p = begin('sources: [{ name: a, kubernetes: {} }, { name: b, kubernetes: {} }]')
+    const { gated, arrived, release } = gate(p.store, isPointer)
+    const first = begin('sources: [{ name: a, kubernetes: {} }, { name: b, kubernetes: {} }]', gated).runSync(
+      () => at(1),
+      { a: [A], b: [] },
+      { only: 'a' },
+    )
+    await arrived
+    await p.runSync(() => at(2), { a: [], b: [server('b', { namespace: 'b' })] }, { only: 'b' })
+    release()
+    await first
+    expect(await p.names()).toEqual(['b.b', 'team.a'])
+  })
+
+  test('a clock that was a month ahead once does not lengthen a grace', async () => {
+    const p = begin('discovery: { requireReady: true }')
+    await p.sync(0, [A])
+    await p.sync(30 * DAY, [A])
+    const starting = { ...A, status: { phase: 'Starting' } }
+    await p.sync(5, [starting])
+    expect(await p.names()).toEqual(['team.a'])
+    await p.sync(16, [starting])
+    expect(await p.names()).toEqual([])
+  })
+
+  test('a second rollback holds as the first one did', async () => {
+    const p = begin('publish: { kubernetesMetadata: minimal }')
+    const titled = (title: string, created?: string) =>
+      server('a', { annotations: { 'registry-title': title }, ...(created && { created }) })
+    await p.sync(0, [titled('One')])
+    await p.sync(1, [titled('Two')])
+    await p.sync(2, [titled('Three')])
+    const now = [titled('Three', '2024-01-01T00:00:00Z')]
+    expect(actionsOf(await p.sync(3, now))).toEqual(['keep'])
+    await rollBack(p.store, 'default', 2, at(4), 20)
+    await rollBack(p.store, 'default', 1, at(5), 20)
+    expect(actionsOf(await p.sync(6, now))).toEqual(['keep'])
+    expect((await p.pointer())?.publication).toMatch(/^1-/)
+  })
+
+  test('text that is no manifest at all does not empty a small registry', async () => {
+    const p = begin()
+    await p.sync(0, [A])
+    const after = await p.sync(1, [{ message: 'Unauthorized' }])
+    expect([after.isComplete, await p.names()]).toEqual([false, ['team.a']])
+  })
+
+  test('a registry that leaves the configuration is named', async () => {
+    const p = begin(
+      'sources: [{ name: c, kubernetes: {} }]\nregistries: [{ name: one, sources: [c] }, { name: two, sources: [c] }]',
+    )
+    await p.sync(0, [A])
+    p.configure('sources: [{ name: c, kubernetes: {} }]\nregistries: [{ name: one, sources: [c] }]')
+    expect((await p.sync(1, [A])).dropped).toEqual(['two'])
   })
 })
 

@@ -1,20 +1,29 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isGone, thisProcess } from './folder-owner.ts'
 
 const FORGOTTEN_MS = 60 * 60 * 1000
 
 const asideIn = (root: string): string => join(root, '.tmp')
 
-/** One step first: of a read-only disk, `recursive` says only that something does not exist. */
+const exists = async (folder: string): Promise<boolean> => (await stat(folder).catch(() => undefined)) !== undefined
+
+/**
+ * Step by step: where nothing can be made, such as in /proc, `recursive` never ends, and of a read-only disk it says only
+ * that something does not exist. Others may be making the same folders.
+ */
 export const makeFolder = async (folder: string): Promise<void> => {
-  try {
-    await mkdir(folder)
-  } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
-    if (code === 'ENOENT') await mkdir(folder, { recursive: true })
-    else if (code !== 'EEXIST') throw thrown
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await mkdir(folder)
+      return
+    } catch (thrown) {
+      const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+      if (code === 'EEXIST') return
+      if (code !== 'ENOENT' || dirname(folder) === folder || attempt === 3) throw thrown
+      if (!(await exists(dirname(folder)))) await makeFolder(dirname(folder))
+    }
   }
 }
 

@@ -38,7 +38,8 @@ export const applyGrace = (
     if (healthy.has(wayOf(remote)) || !candidate.pending.some((way) => isOn(remote, way))) return []
     const { pendingSince: before, ...rest } = remote
     if (!observed.isFresh) return [rest]
-    const pendingSince = before ?? observed.observedAt
+    // A time that is still to come was noted by a clock that has been set back since.
+    const pendingSince = before === undefined || before > observed.observedAt ? observed.observedAt : before
     if (observed.observedAt - pendingSince >= grace) return []
     return [{ ...remote, pendingSince }]
   })

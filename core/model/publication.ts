@@ -68,6 +68,8 @@ export type Manifest = {
 export type Index = {
   readonly registries: readonly { readonly name: string }[]
   readonly auth: { readonly mode: string }
+  /** Digest of all that a registry is made by: a sync with another one must not undo it. */
+  readonly configuration: string
   /** When the sync began that brought this: one that began before it has an older configuration. */
   readonly at: Time
   /** In milliseconds. */
@@ -142,6 +144,7 @@ export const isIndex = (value: unknown): value is Index =>
   value.registries.every((each) => isMap(each) && isText(each.name)) &&
   isMap(value.auth) &&
   isText(value.auth.mode) &&
+  isDigest(value.configuration) &&
   isTime(value.at) &&
   isMap(value.serve) &&
   isCount(value.serve.maxAge) &&

@@ -1,6 +1,9 @@
 import { isMap } from './is-map.ts'
 import { isDigest, type Time } from './publication.ts'
 
+/** How much vanished from a read that looked whole. */
+export type Shrink = { readonly lost: number; readonly active: number; readonly examples: readonly string[] }
+
 /** `state.json` of a source: its last good result, and how the reads since have gone. */
 export type SourceState = {
   /** When the newest read that counted began, good or not: an older one neither adds nor removes anything. */
@@ -20,6 +23,7 @@ export type SourceState = {
   readonly problem?: string
   /** What vanished and was refused. */
   readonly losses?: readonly string[]
+  readonly shrink?: Shrink
 }
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === 'string')
@@ -38,4 +42,5 @@ export const isSourceState = (value: unknown): value is SourceState =>
   typeof value.seenAt === 'string' &&
   typeof value.attempts === 'number' &&
   (value.problem === undefined || typeof value.problem === 'string') &&
-  (value.losses === undefined || isTexts(value.losses))
+  (value.losses === undefined || isTexts(value.losses)) &&
+  (value.shrink === undefined || (isMap(value.shrink) && isTexts(value.shrink.examples)))

@@ -28,6 +28,7 @@ const rowOf = ({ entry, bytes }: Piece): Row => ({
   name: entry.name,
   version: entry.version,
   search: `${entry.server.title ?? ''}\n${entry.server.description}\n`.toLowerCase(),
+  publishedAt: entry.publishedAt,
   updatedAt: entry.updatedAt,
   isLatest: entry.isLatest,
   isDeleted: entry.status === 'deleted',

@@ -1,8 +1,9 @@
 import type { Candidate } from '../model/candidate.ts'
-import { type Finding, findingOf } from '../model/finding.ts'
+import type { Finding } from '../model/finding.ts'
 import { isWithdrawn } from '../model/opt-out.ts'
-import { sourceSubject, subjectKey } from '../model/resource.ts'
+import { subjectKey } from '../model/resource.ts'
 import type { Snapshot } from '../model/snapshot.ts'
+import type { Shrink } from '../model/source-state.ts'
 import type { RegistryState } from '../model/state.ts'
 import { findLosses, isShrinkRefused, kindLossOf, lossOf, presentIn } from './guard.ts'
 import { findFault, listedKinds, ROUTE_KINDS } from './source-fault.ts'
@@ -35,7 +36,8 @@ export type Judgement =
   | {
       readonly kind: 'bad'
       readonly problem: string
-      readonly findings: readonly Finding[]
+      /** What the guard saw, where it was the guard. */
+      readonly shrink?: Shrink
       /** What a person may approve. */
       readonly losses: readonly string[]
       /** Was the owner of this, which is in the last good result, seen to say no? */
@@ -72,7 +74,6 @@ export const judgeRead = (read: WholeRead, policy: GuardPolicy): Judgement => {
     return {
       kind: 'bad',
       problem: fault.problem,
-      findings: [],
       losses: fault.kinds.map((kind) => kindLossOf(source, kind)),
       isWithdrawn: withdrawnIn(read, new Set(), areRoutesRead),
     }
@@ -87,7 +88,7 @@ export const judgeRead = (read: WholeRead, policy: GuardPolicy): Judgement => {
   return {
     kind: 'bad',
     problem: `${names.length} of ${losses.active} servers have vanished from it`,
-    findings: [findingOf(sourceSubject(source), { code: 'ShrinkRefused', ...detail })],
+    shrink: detail,
     losses: names,
     isWithdrawn: withdrawnIn(read, new Set(losses.lost.map(subjectKey)), true),
   }

@@ -20,6 +20,10 @@ const RESOURCES: readonly { readonly kind: ObjectKind; readonly resource: string
   { kind: 'Service', resource: 'services', isRoute: true },
 ]
 
+const isEmpty = ({ unreadable, resources, groups, routes, gateways, services, namespaces }: Snapshot): boolean =>
+  unreadable.size === 0 &&
+  [resources, groups, routes, gateways, services, namespaces].every(({ length }) => length === 0)
+
 /** The MCP and Gateway API kinds that are there: one of them must not vanish unnoticed. */
 export const listedKinds = ({ unlisted }: Snapshot): readonly string[] =>
   [...MCP_KINDS, ...ROUTE_KINDS].filter((kind) => !unlisted.has(kind))
@@ -44,6 +48,9 @@ export const findFault = (
   // An empty folder is an empty cluster; an empty pipe is a command that failed before it.
   if (findings.some(({ code, subject }) => code === 'NothingToRead' && subject.name === '-'))
     return { problem: 'standard input was empty; an empty cluster is a List without items', kinds: [] }
+  const stranger = findings.find(({ code }) => code === 'NotAManifest')
+  if (stranger !== undefined && isEmpty(snapshot))
+    return { problem: `${stranger.subject.name} holds no Kubernetes object at all`, kinds: [] }
   const denied = RESOURCES.filter(
     ({ kind, isRoute }) => (gatewayApi || !isRoute) && snapshot.unlisted.get(kind) === 'denied',
   )

@@ -21,9 +21,13 @@ const parsePort = (text: string): number => {
   return port
 }
 
+/** Beyond the year 9999 a date is written otherwise. */
+const LATEST = Date.parse('9000-01-01T00:00:00Z')
+
 const parseTime = (text: string): number => {
   const time = z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) throw new InvalidArgumentError('A time is written like 2026-01-31T12:00:00Z.')
+  if (Number.isNaN(time) || time > LATEST)
+    throw new InvalidArgumentError('A time is written like 2026-01-31T12:00:00Z.')
   return time
 }
 
@@ -52,6 +56,7 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
     .choices(['manifests', 'cluster'])
     .default('manifests')
   const FROM = ['--from <path>', 'a file or folder of manifests, or - for standard input'] as const
+  const STORE = ['--store <url>', 'another store than publish.store'] as const
   const AT = ['--at <time>', 'the time to take for now, for tests', parseTime] as const
 
   const command = (name: string, summary: string): Command =>
@@ -81,6 +86,7 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
   command('sync', 'Compile the registry and publish it to the store')
     .option(...FROM)
     .addOption(AS)
+    .option(...STORE)
     .option('--source <name>', 'read only this source; the others give what they last gave')
     .option('--force', 'let servers go that the shrink guard would keep')
     .option('--dry-run', 'show what would change, and write nothing')
@@ -95,6 +101,7 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
   command('serve', 'Serve what was published, or what manifests give')
     .option(FROM[0], `${FROM[1]}; without it, from the store`)
     .addOption(AS)
+    .option(...STORE)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--port <number>', 'the port to listen on', parsePort, 8787)
     .addHelpText('after', '\nExamples:\n  waypost serve\n  waypost serve --from examples/ --port 8788')

@@ -21,7 +21,7 @@ const describe = ({ action, isHeld, sequence, servers, problem }: Report): strin
 
 /** What a sync changed, why something is missing, and how each registry stands now, for people. */
 export const renderSync = (
-  { registries, compilation }: Synced,
+  { registries, dropped, compilation }: Synced,
   changes: ReadonlyMap<string, Comparison>,
   isDryRun: boolean,
 ): string => {
@@ -36,6 +36,7 @@ export const renderSync = (
     ]),
     renderFindings({ findings: others, snapshots }).trimStart(),
     ...aboutSources.flatMap((finding) => [...findingLines(finding, ''), '']),
+    ...dropped.map((name) => `${name} is not in the configuration any more: it is no longer served.`),
     ...[...retention].map((problem) => problem),
     ...registries.map(({ name, report }) => `${name}: ${isDryRun ? 'dry run, ' : ''}${describe(report)}`),
     '',
@@ -44,7 +45,7 @@ export const renderSync = (
     .join('\n')
 }
 
-export const syncJson = ({ isComplete, registries }: Synced): string => {
+export const syncJson = ({ isComplete, registries, dropped }: Synced): string => {
   const reports = Object.fromEntries(registries.map(({ name, report }) => [name, report]))
-  return `${JSON.stringify({ complete: isComplete, registries: reports }, null, 2)}\n`
+  return `${JSON.stringify({ complete: isComplete, registries: reports, dropped }, null, 2)}\n`
 }

@@ -18,6 +18,7 @@ export type ServeCommand = {
   readonly config?: string
   readonly host: string
   readonly port: number
+  readonly store?: string
 }
 
 const checkServable = (config: Config): void => {
@@ -46,8 +47,8 @@ const healthLine = ({ name, status, published, detail }: RegistryHealth): string
     : `${name}: ${status}, published ${renderAge((published ?? 0) * 1000)} ago`
 
 /** What was published. A store that cannot be read at all is said now, not by the first request. */
-const openPublished = async (config: Config, world: World): Promise<Reader> => {
-  const store = await world.openStore(config.publish.store)
+const openPublished = async (url: string, world: World): Promise<Reader> => {
+  const store = await world.openStore(url)
   await store.read(INDEX_KEY)
   let said = ''
   const tellOperator = (message: string): void => {
@@ -58,7 +59,7 @@ const openPublished = async (config: Config, world: World): Promise<Reader> => {
   const { registries } = await reader.health()
   const lines =
     registries.length === 0 ? ['Nothing has been published yet. Run waypost sync.'] : registries.map(healthLine)
-  world.print(`Serving ${config.publish.store}\n${lines.map((line) => `  ${line}\n`).join('')}`)
+  world.print(`Serving ${url}\n${lines.map((line) => `  ${line}\n`).join('')}`)
   return reader
 }
 
@@ -67,9 +68,13 @@ export const runServe = async (options: ServeCommand, world: World): Promise<voi
   checkServable(config)
   const reader =
     options.from === undefined
-      ? await openPublished(config, world)
+      ? await openPublished(options.store ?? config.publish.store, world)
       : await openManifests(options.from, options.as, config, world)
-  const { port, closed } = await world.listen(createApi(reader), options.host, options.port)
+  const { port, closed } = await world.listen(
+    createApi(reader, { version: world.version, compresses: true }),
+    options.host,
+    options.port,
+  )
   const base = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`
   const names = await reader.registries()
   world.print(

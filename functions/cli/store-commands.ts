@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import { approveLosses, type Changed, rollBack } from '../publication/change-pointer.ts'
 import { type Comparison, comparePublications } from '../publication/compare-publications.ts'
 import { registryKeys } from '../publication/keys.ts'
-import { readJson } from '../publication/objects.ts'
+import { readReplaceable } from '../publication/objects.ts'
 import { readPointer } from '../publication/pointer-object.ts'
 import { isReport } from '../publication/report.ts'
 import { withProbe } from '../publication/with-probe.ts'
@@ -80,7 +80,7 @@ export const rollback = async (sequence: number, options: StoreOptions, world: W
 export const status = async (options: StoreOptions & Printing, world: World): Promise<void> => {
   const { store, registry, now } = await openRegistry(options, world)
   const pointer = (await readPointer(store, registry))?.value
-  const report = (await readJson(store, registryKeys(registry).report, isReport))?.value
+  const report = (await readReplaceable(store, registryKeys(registry).report, isReport))?.value
   world.print(
     options.json
       ? json({ registry, pointer: pointer ?? null, report: report ?? null })

@@ -5,6 +5,7 @@ import { readSource } from '../compile.ts'
 import type { Config, SourceConfig } from '../config/config.ts'
 import { nearest } from '../nearest.ts'
 import { type Comparison, comparePublications } from '../publication/compare-publications.ts'
+import { absentIfDamaged } from '../publication/objects.ts'
 import { readPointer } from '../publication/pointer-object.ts'
 import { withoutWrites } from '../publication/without-writes.ts'
 import { type Synced, sync } from '../sync.ts'
@@ -21,6 +22,7 @@ export type SyncCommand = {
   readonly dryRun?: true
   readonly at?: number
   readonly json?: true
+  readonly store?: string
 }
 
 /** Manifests stand in for every cluster; they are read once. A path that cannot be read fails every source. */
@@ -58,10 +60,12 @@ const checkCommand = (config: Config, { from, source }: SyncCommand): string => 
 /** What each registry that was written has become, against what it was. */
 const changesOf = async (store: BlobStore, { registries }: Synced): Promise<ReadonlyMap<string, Comparison>> => {
   const changes = new Map<string, Comparison>()
-  for (const { name, report, before } of registries) {
+  for (const { name, report, before } of registries.filter((each) => each.report.action === 'write')) {
     const after = (await readPointer(store, name))?.value.history.find(({ sequence }) => sequence === report.sequence)
-    if (report.action === 'write' && after !== undefined)
-      changes.set(name, await comparePublications(store, name, before?.pointer.history.at(-1), after))
+    const earlier = before?.pointer.history.at(-1)
+    // What changed cannot be shown where the publication before is damaged; what was published is published.
+    const change = after && (await comparePublications(store, name, earlier, after).catch(absentIfDamaged))
+    if (change !== undefined) changes.set(name, change)
   }
   return changes
 }
@@ -70,7 +74,7 @@ const changesOf = async (store: BlobStore, { registries }: Synced): Promise<Read
 export const runSync = async (options: SyncCommand, world: World): Promise<number> => {
   const { config } = await loadConfig(options.config, world)
   const from = checkCommand(config, options)
-  const opened = await world.openStore(config.publish.store)
+  const opened = await world.openStore(options.store ?? config.publish.store)
   const store = options.dryRun ? withoutWrites(opened) : opened
   const { at, force, source } = options
   const synced = await sync(

@@ -126,7 +126,10 @@ const settings = {
     .strictObject({
       store: z
         .string()
-        .min(1)
+        .regex(
+          /^(file:.|memory:|s3:\/\/.|r2:\/\/.|azblob:\/\/.)/,
+          'must be a URL such as file:FOLDER, s3://BUCKET/PREFIX, r2://BINDING/PREFIX or azblob://ACCOUNT/CONTAINER/PREFIX',
+        )
         .default('file:.waypost')
         .meta({ description: 'Where the registry is published: file:, s3://, r2:// or azblob://.' }),
       maxShrink: z

@@ -4,7 +4,7 @@ import { findWithdrawnSince } from '../../core/publish/find-withdrawn-since.ts'
 import { nextPointer, type PointerChange } from '../../core/publish/next-pointer.ts'
 import { createChunkCache } from './chunk-cache.ts'
 import { registryKeys } from './keys.ts'
-import { readJson } from './objects.ts'
+import { readReplaceable } from './objects.ts'
 import { openPublication } from './open-publication.ts'
 import { readPointer, swapPointer } from './pointer-object.ts'
 import { isReport } from './report.ts'
@@ -41,7 +41,7 @@ const changePointer = async (
 }
 
 const readReport = async (store: BlobStore, registry: string) =>
-  (await readJson(store, registryKeys(registry).report, isReport))?.value
+  (await readReplaceable(store, registryKeys(registry).report, isReport))?.value
 
 /** Accepts the losses that the last report names; the next sync that sees them lets them pass. */
 export const approveLosses = async (
@@ -84,11 +84,18 @@ export const rollBack = async (
     const withdrawn = findWithdrawnSince(columns, now, await readState(store, registry, target.state))
     if (withdrawn.length > 0)
       return {
-        refused: `Publication ${sequence} lists ${withdrawn.slice(0, 10).join(', ')}${withdrawn.length > 10 ? ` and ${withdrawn.length - 10} more` : ''}, withdrawn since; what its owner withdrew does not come back`,
+        refused: `Publication ${sequence} lists ${withdrawn.slice(0, 10).join(', ')}${withdrawn.length > 10 ? ` and ${withdrawn.length - 10} more` : ''}, withdrawn or replaced since; what its owner took back does not come back`,
       }
     const { publication, document, servers } = target
     // A sync that changed nothing may have had another input; one that died before its report did not.
-    const input = report !== undefined && report.at >= pointer.at ? report.input : undefined
-    return { action: 'rollback', publication, document, servers, heldInput: input ?? pointer.input }
+    const synced = pointer.history.findLast(({ action }) => action === 'write' || action === 'note')
+    const input = report !== undefined && report.at >= (synced?.at ?? '') ? report.input : undefined
+    return {
+      action: 'rollback',
+      publication,
+      document,
+      servers,
+      heldInput: input ?? pointer.heldInput ?? pointer.input,
+    }
   })
 }

@@ -7,8 +7,8 @@ import { type Pointer, timeOf } from '../../core/model/publication.ts'
 import { timeAfter } from '../../core/publish/next-pointer.ts'
 import { findUnused, inputsOf } from '../compile.ts'
 import type { Config, RegistryConfig } from '../config/config.ts'
+import type { SettledSource } from './last-good.ts'
 import type { PublishedRegistry } from './publish-registry.ts'
-import type { SettledSource } from './settle-source.ts'
 
 /** What one registry has become, and what it was made from. */
 export type Folded = {

@@ -15,6 +15,12 @@ export class DamagedObject extends OperationError {
   }
 }
 
+/** For a `catch`, where damage means the same as absence. Everything else is thrown on. */
+export const absentIfDamaged = (error: unknown): undefined => {
+  if (!(error instanceof DamagedObject)) throw error
+  return undefined
+}
+
 type Versioned<T> = { readonly value: T; readonly etag: Etag }
 
 export const encodeJson = (value: unknown): Bytes => new TextEncoder().encode(`${canonicalJson(value)}\n`)

@@ -6,7 +6,7 @@ import type { BlobStore } from '../../core/ports.ts'
 import { paginate } from '../../core/publish/paginate.ts'
 import { gzip } from './gzip.ts'
 import { inParallel } from './in-parallel.ts'
-import { DamagedObject, parseJson, readVerified } from './objects.ts'
+import { absentIfDamaged, DamagedObject, parseJson, readVerified } from './objects.ts'
 
 // States and results of sources are long lists of which little changes. Each is a root that names its pages; both are
 // stored compressed, under the digest of what they are before that.
@@ -66,16 +66,6 @@ export const namedBy = async (
   return root && [digest, ...Object.values(root.lists).flat()].map(keyOf)
 }
 
-/** What need not be stored again. A damaged root tells nothing: then all of it is. */
-const keptBy = async (...root: Parameters<typeof namedBy>): Promise<readonly string[]> => {
-  try {
-    return (await namedBy(...root)) ?? []
-  } catch (error) {
-    if (!(error instanceof DamagedObject)) throw error
-    return []
-  }
-}
-
 /** Stores what `before`, the root that it follows, does not name already. The root last: it is never without its pages. */
 export const writePaged = async (
   store: BlobStore,
@@ -84,7 +74,7 @@ export const writePaged = async (
   before: string | undefined,
 ): Promise<void> => {
   if (digest === before) return
-  const known = new Set(before === undefined ? [] : await keptBy(store, keyOf, before))
+  const known = new Set(before === undefined ? [] : await namedBy(store, keyOf, before).catch(absentIfDamaged))
   const write = async (each: string): Promise<void> => {
     const bytes = new TextEncoder().encode(texts.get(each) ?? '')
     await store.write(keyOf(each), await gzip(bytes), 'any')

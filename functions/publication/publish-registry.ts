@@ -14,11 +14,12 @@ import type { Folded } from './fold-registries.ts'
 import { gzip } from './gzip.ts'
 import { inParallel } from './in-parallel.ts'
 import { registryKeys } from './keys.ts'
-import { DamagedObject, encodeJson } from './objects.ts'
+import { absentIfDamaged, DamagedObject, encodeJson, readReplaceable } from './objects.ts'
 import { openPublication } from './open-publication.ts'
 import { writePaged } from './paged.ts'
 import { readPointer, swapPointer } from './pointer-object.ts'
 import { chunksOf, readManifest } from './read-manifest.ts'
+import { isReport } from './report.ts'
 import { readState, toStateObject } from './state-object.ts'
 
 /** A registry as it is in the store; without a pointer it was never published. */
@@ -39,7 +40,14 @@ export type Published =
 
 export const readRegistry = async (store: BlobStore, registry: string): Promise<PublishedRegistry | undefined> => {
   const found = await readPointer(store, registry)
-  if (found === undefined) return undefined
+  if (found === undefined) {
+    const keys = registryKeys(registry)
+    const report = (await readReplaceable(store, keys.report, isReport))?.value
+    // A report of a publication is only written after its pointer: that was there, and to begin anew would forget all.
+    if (report?.sequence !== undefined)
+      throw new DamagedObject(keys.pointer, `it is missing; to begin anew, delete ${keys.report} too`)
+    return undefined
+  }
   return { pointer: found.value, etag: found.etag, state: await readState(store, registry, found.value.state) }
 }
 
@@ -49,13 +57,9 @@ const knownChunks = async (
   registry: string,
   publication: string | undefined,
 ): Promise<ReadonlySet<string>> => {
-  try {
-    const manifest = publication === undefined ? undefined : await readManifest(store, registry, publication)
-    return new Set(manifest && chunksOf(manifest))
-  } catch (error) {
-    if (!(error instanceof DamagedObject)) throw error
-    return new Set()
-  }
+  const manifest =
+    publication === undefined ? undefined : await readManifest(store, registry, publication).catch(absentIfDamaged)
+  return new Set(manifest && chunksOf(manifest))
 }
 
 /** Stores a document beside the others. Until a pointer names it, nobody reads it. */
@@ -85,13 +89,9 @@ const activeCount = ({ document }: Compiled): number =>
 const canHold = async (store: BlobStore, before: PublishedRegistry | undefined, folded: Folded): Promise<boolean> => {
   if (before?.pointer.heldInput === undefined || before.pointer.heldInput !== folded.input) return false
   const { registry, compiled } = folded
-  try {
-    const held = await openPublication(store, createChunkCache(), registry.name, before.pointer.publication)
-    return findWithdrawnSince(held.columns, compiled.state).length === 0
-  } catch (error) {
-    if (!(error instanceof DamagedObject)) throw error
-    return false
-  }
+  const { publication } = before.pointer
+  const held = await openPublication(store, createChunkCache(), registry.name, publication).catch(absentIfDamaged)
+  return held !== undefined && findWithdrawnSince(held.columns, compiled.state).length === 0
 }
 
 /** Makes what was compiled current, if that changes anything; somebody else may have been faster. */

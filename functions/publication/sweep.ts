@@ -5,20 +5,28 @@ import { type Pointer, type Time, timeOf } from '../../core/model/publication.ts
 import { isSourceState } from '../../core/model/source-state.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import { type Marks, planSweep } from '../../core/publish/plan-sweep.ts'
+import { findDamage } from './find-damage.ts'
 import { inParallel } from './in-parallel.ts'
 import { RETENTION_KEY, registryKeys, sourceKeys } from './keys.ts'
-import { DamagedObject, encodeJson, readReplaceable } from './objects.ts'
+import { absentIfDamaged, encodeJson, readReplaceable } from './objects.ts'
 import { namedBy } from './paged.ts'
 import { readPointer } from './pointer-object.ts'
 import { chunksOf, readManifest } from './read-manifest.ts'
 
 /** What the last sweep saw: with the same objects and pointers there is nothing to sweep. */
-type Retention = { readonly at: Time; readonly seen: string; readonly unnamed: Marks }
+type Retention = {
+  readonly at: Time
+  readonly seen: string
+  readonly unnamed: Marks
+  /** When every byte that is served was last looked at. */
+  readonly verifiedAt: Time
+}
 
 const isRetention = (value: unknown): value is Retention =>
   isMap(value) &&
   typeof value.at === 'string' &&
   typeof value.seen === 'string' &&
+  typeof value.verifiedAt === 'string' &&
   isMap(value.unnamed) &&
   Object.values(value.unnamed).every((since) => typeof since === 'string')
 
@@ -85,9 +93,31 @@ const findNamed = async (store: BlobStore, pointers: Pointers, sources: readonly
   return named
 }
 
-const absentIfDamaged = (error: unknown): undefined => {
-  if (!(error instanceof DamagedObject)) throw error
-  return undefined
+const BATCH = 50
+
+/**
+ * Deletes what nobody names, a few at a time. Who names one of them in that moment would lose it, so it is read before,
+ * and brought back where that happened.
+ */
+const removeUnnamed = async (
+  store: BlobStore,
+  remove: readonly string[],
+  readAll: () => Promise<Pointers>,
+  sources: readonly string[],
+): Promise<void> => {
+  for (let from = 0; from < remove.length; from += BATCH) {
+    const before = await findNamed(store, await readAll(), sources)
+    const batch = remove.slice(from, from + BATCH).filter((key) => !before.keys.has(key))
+    if (before.lost.size > 0) return
+    const removed = await inParallel(batch, async (key) => {
+      const object = await store.read(key)
+      await store.delete(key)
+      return { key, object }
+    })
+    const after = await findNamed(store, await readAll(), sources)
+    for (const { key, object } of removed)
+      if (after.keys.has(key) && object.kind === 'found') await store.write(key, object.bytes, 'any')
+  }
 }
 
 /** What is kept and not there; `isCurrent` where it is served, or where a sync would need it. */
@@ -107,7 +137,12 @@ export const sweep = async (
   const before = (await readReplaceable(store, RETENTION_KEY, isRetention))?.value
   const length = [...published.values()].reduce((sum, { history }) => sum + history.length, 0)
   const pause = length > LONG_HISTORY ? SELDOM : hasWritten ? 0 : OFTEN
-  if (before !== undefined && before.at > timeOf(now - pause)) return []
+  const isThorough = before !== undefined && before.verifiedAt <= timeOf(now - SELDOM)
+  const damaged = await inParallel([...published], ([registry, pointer]) =>
+    findDamage(store, registry, pointer, isThorough),
+  )
+  const atOnce = damaged.flat().map((key): Missing => ({ key, isCurrent: true }))
+  if (before !== undefined && !isThorough && before.at > timeOf(now - pause)) return atOnce
 
   const registries = [...published.keys()]
   const folders = [
@@ -119,22 +154,23 @@ export const sweep = async (
   const sequences = [...pointers].map(([registry, { sequence }]): readonly [string, number] => [registry, sequence])
   const seen = digestOf(canonicalJson([stored, sequences]))
   const marks = before?.unnamed ?? {}
-  if (before?.seen === seen && Object.keys(marks).length === 0) return []
+  if (!isThorough && before?.seen === seen && Object.keys(marks).length === 0) return atOnce
 
   const named = await findNamed(store, pointers, sources)
   const there = new Set(stored)
-  const missing = [...named.keys]
-    .filter((key) => (!there.has(key) || named.lost.has(key)) && !key.endsWith('/report.json'))
-    .sort()
-    .map((key) => ({ key, isCurrent: named.current.has(key) }))
+  const isMissing = (key: string): boolean => !there.has(key) || named.lost.has(key)
+  const missing = [
+    ...[...named.keys].filter((key) => isMissing(key) && !key.endsWith('/report.json')),
+    ...damaged.flat(),
+  ].map((key): Missing => ({ key, isCurrent: named.current.has(key) }))
   const { remove, marks: unnamed } = planSweep(stored, named.keys, marks, now)
-  if (remove.length > 0 && named.lost.size === 0) {
-    const again = await findNamed(store, await readPointers(store, registries), sources)
-    await inParallel(again.lost.size > 0 ? [] : remove.filter((key) => !again.keys.has(key)), (key) =>
-      store.delete(key),
-    )
+  if (named.lost.size === 0) await removeUnnamed(store, remove, () => readPointers(store, registries), sources)
+  const retention: Retention = {
+    at: timeOf(now),
+    seen: remove.length + missing.length === 0 ? seen : '',
+    unnamed,
+    verifiedAt: isThorough ? timeOf(now) : (before?.verifiedAt ?? timeOf(now)),
   }
-  const retention: Retention = { at: timeOf(now), seen: remove.length + missing.length === 0 ? seen : '', unnamed }
   await store.write(RETENTION_KEY, encodeJson(retention), 'any')
   return missing
 }

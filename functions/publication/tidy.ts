@@ -4,11 +4,12 @@ import type { Pointer } from '../../core/model/publication.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import { assemble } from '../../core/publish/assemble.ts'
 import type { Config } from '../config/config.ts'
+import { findDamage } from './find-damage.ts'
 import { inParallel } from './in-parallel.ts'
 import { registryKeys, sourceKeys } from './keys.ts'
+import type { SettledSource } from './last-good.ts'
 import { writePaged } from './paged.ts'
 import { writeDocument } from './publish-registry.ts'
-import type { SettledSource } from './settle-source.ts'
 import { toResultObject } from './source-result.ts'
 import { toStateObject } from './state-object.ts'
 import { type Missing, sweep } from './sweep.ts'
@@ -21,6 +22,7 @@ export type Made = {
     readonly name: string
     readonly compiled: Compiled | undefined
     readonly pointer: Pointer | undefined
+    readonly action: string
   }[]
 }
 
@@ -52,16 +54,19 @@ export const tidy = async (config: Config, store: BlobStore, made: Made, now: nu
     const published = new Map(
       made.registries.flatMap(({ name, pointer }) => (pointer === undefined ? [] : [[name, pointer] as const])),
     )
-    const sources = config.sources.map(({ name }) => name)
+    // What a registry needs that cannot be read now, nobody knows.
+    const isWhole = made.registries.every(({ action }) => action !== 'failed')
+    const sources = isWhole ? config.sources.map(({ name }) => name) : []
     const missing = await sweep(store, published, sources, made.hasWritten, now)
     if (missing.length === 0) return undefined
     await repair(store, made, missing)
     const looked = await inParallel(missing, async (each) => ({ ...each, answer: await store.read(each.key) }))
-    const gone = looked.filter(({ answer }) => answer.kind === 'absent')
+    const mended = await inParallel([...published], ([name, pointer]) => findDamage(store, name, pointer, true))
+    const gone = looked.filter(({ key, answer }) => answer.kind === 'absent' || mended.flat().includes(key))
     const [first] = gone
     if (first === undefined) return undefined
     return {
-      problem: `The store has lost ${first.key}${gone.length > 1 ? ` and ${gone.length - 1} more` : ''}. Restore it from a backup or a version of the bucket.`,
+      problem: `The store has lost or damaged ${first.key}${gone.length > 1 ? ` and ${gone.length - 1} more` : ''}. Restore it from a backup or a version of the bucket.`,
       isCurrent: gone.some(({ isCurrent }) => isCurrent),
     }
   } catch (error) {

@@ -1,21 +1,25 @@
-import { isSameJson } from '../../core/model/canonical-json.ts'
+import { canonicalJson, isSameJson } from '../../core/model/canonical-json.ts'
+import { digestOf } from '../../core/model/digest.ts'
 import { OperationError } from '../../core/model/operation-error.ts'
 import { type Index, indexDigest, isIndex, timeOf } from '../../core/model/publication.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import type { Config } from '../config/config.ts'
+import { CLOCK_TOLERANCE } from './clock-tolerance.ts'
 import { INDEX_KEY } from './keys.ts'
 import { encodeJson, readReplaceable } from './objects.ts'
 import { untilWon } from './until-won.ts'
 
-/** A time that is further ahead than that was written by a clock that has been set back since. */
-export const CLOCK_TOLERANCE = 60_000
-
 /** A registry that claims restrict is not empty, it is not there. */
-export const indexOf = ({ registries, auth, serve }: Config): Omit<Index, 'at' | 'digest'> => ({
-  registries: registries.filter(({ hasClaims }) => !hasClaims).map(({ name }) => ({ name })),
-  auth: { mode: auth.mode },
-  serve,
-})
+export const indexOf = (config: Config): Omit<Index, 'at' | 'digest'> => {
+  const { registries, sources, discovery, publish, auth, serve } = config
+  const { tombstones, kubernetesMetadata } = publish
+  return {
+    registries: registries.filter(({ hasClaims }) => !hasClaims).map(({ name }) => ({ name })),
+    auth: { mode: auth.mode },
+    serve,
+    configuration: digestOf(canonicalJson({ registries, sources, discovery, tombstones, kubernetesMetadata })),
+  }
+}
 
 /** `undefined`: readers were told already what this configuration says. */
 const findChange = async (store: BlobStore, config: Config, began: number, now: number) => {
@@ -27,7 +31,13 @@ const findChange = async (store: BlobStore, config: Config, began: number, now: 
       'ConfigurationOlder',
       'A sync with another configuration began after this one and has published already. Run it again if this is the configuration that is meant.',
     )
-  return { expected: before === undefined ? ('absent' as const) : { etag: before.etag } }
+  const names = new Set(indexOf(config).registries.map(({ name }) => name))
+  return {
+    expected: before === undefined ? ('absent' as const) : { etag: before.etag },
+    // Never the time of the one before: a reader must see which is newer.
+    at: timeOf(Math.max(began, at === '' ? 0 : Date.parse(at) + 1)),
+    dropped: (before?.value?.registries ?? []).map(({ name }) => name).filter((name) => !names.has(name)),
+  }
 }
 
 /** A sync that began before somebody else said something else has an older configuration, and must not publish with it. */
@@ -35,13 +45,16 @@ export const checkIndex = async (store: BlobStore, config: Config, began: number
   await findChange(store, config, began, now)
 }
 
-/** Tells readers what the configuration says, whenever that differs from what they were told. After the registries that it names. */
-export const writeIndex = (store: BlobStore, config: Config, began: number, now: number): Promise<void> =>
+/**
+ * Tells readers what the configuration says, whenever that differs from what they were told; after the registries that it
+ * names. Gives those that are served no longer.
+ */
+export const writeIndex = (store: BlobStore, config: Config, began: number, now: number): Promise<readonly string[]> =>
   untilWon(INDEX_KEY, async () => {
     const change = await findChange(store, config, began, now)
-    if (change === undefined) return undefined
-    const said = { ...indexOf(config), at: timeOf(began) }
+    if (change === undefined) return []
+    const said = { ...indexOf(config), at: change.at }
     const index: Index = { ...said, digest: indexDigest(said) }
     const written = await store.write(INDEX_KEY, encodeJson(index), change.expected)
-    return written.kind === 'written' ? undefined : 'lost'
+    return written.kind === 'written' ? change.dropped : 'lost'
   })

@@ -12,16 +12,17 @@ const { scripts }: { scripts: { prestart: string; start: string } } = JSON.parse
   readFileSync(join(root, 'package.json'), 'utf8'),
 )
 const folder = mkdtempSync(join(tmpdir(), 'waypost-start-'))
-const env = { ...process.env, WAYPOST_PUBLISH_STORE: `file:${folder}` }
+/** The store of the scripts is a folder of the clone; here it is one of the test. */
+const inFolder = (script: string): readonly string[] => script.replace('file:.waypost', `file:${folder}`).split(' ')
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 // What `npm start` runs: npm itself ends with the signal that it was sent, whatever its script does.
 const start = (...args: readonly string[]): ChildProcess => {
-  const [before = '', ...beforeArgs] = scripts.prestart.split(' ')
-  const synced = spawnSync(before, beforeArgs, { cwd: root, env, encoding: 'utf8' })
+  const [before = '', ...beforeArgs] = inFolder(scripts.prestart)
+  const synced = spawnSync(before, beforeArgs, { cwd: root, encoding: 'utf8' })
   if (synced.status !== 0) throw new Error(synced.stderr)
-  const [command = '', ...rest] = scripts.start.split(' ')
-  return spawn(command, [...rest, ...args], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [command = '', ...rest] = inFolder(scripts.start)
+  return spawn(command, [...rest, ...args], { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 const said = (child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> =>

@@ -1,0 +1,43 @@
+import { type Finding, isQuiet } from '../../core/model/finding.ts'
+import type { Pointer } from '../../core/model/publication.ts'
+import { findingJson } from '../../core/model/render-finding.ts'
+import type { SettledSource } from './last-good.ts'
+import type { Report, SourceReport } from './report.ts'
+
+/** How one registry came out of a sync. */
+export type Outcome = Pick<Report, 'action' | 'isHeld' | 'problem' | 'input'> & {
+  readonly name: string
+  readonly sources: readonly string[]
+  readonly pointer: Pointer | undefined
+}
+
+const sourceReport = ({ name, isFresh, state: { good, attempts, problem, losses } }: SettledSource): SourceReport => ({
+  name,
+  isFresh,
+  ...(good !== undefined && { observedAt: good.observedAt }),
+  servers: good?.servers ?? 0,
+  attempts,
+  ...(problem !== undefined && { problem }),
+  losses: losses ?? [],
+})
+
+/** The report of one registry: what is said about it and about its sources. */
+export const reportOf = (
+  { name, sources, pointer, ...outcome }: Outcome,
+  settled: readonly SettledSource[],
+  findings: readonly Finding[],
+  rest: Pick<Report, 'at' | 'milliseconds' | 'cost' | 'retention'>,
+): Report => {
+  const own = findings.filter(
+    ({ registry, subject }) => (registry === undefined || registry === name) && sources.includes(subject.source),
+  )
+  return {
+    ...outcome,
+    ...(pointer !== undefined && { sequence: pointer.sequence, document: pointer.document }),
+    servers: pointer?.history.at(-1)?.servers ?? 0,
+    ...rest,
+    sources: settled.filter((source) => sources.includes(source.name)).map(sourceReport),
+    findings: own.filter((finding) => !isQuiet(finding)).map(findingJson),
+    quiet: own.filter(isQuiet).length,
+  }
+}
