@@ -32,12 +32,21 @@ export const writeDocument = (registry: string, dated: readonly Dated[]): Regist
   // Most entries of a registry share their times.
   const officials = new Map<string, string>()
   const entries = dated.map(({ state, server, json }): Entry => {
-    const { name, version, status, isLatest, updatedAt, content } = state
+    const { name, version, status, isLatest, publishedAt, updatedAt, content } = state
     const key = [status, isLatest, state.publishedAt, state.updatedAt, state.statusChangedAt].join(' ')
     const official = officials.get(key) ?? officialOf(state)
     officials.set(key, official)
     lines.push(`${name} ${version} ${content} ${official}`)
-    return { name, version, status, isLatest, updatedAt, server, json: `{"_meta":${official},"server":${json}}` }
+    return {
+      name,
+      version,
+      status,
+      isLatest,
+      publishedAt,
+      updatedAt,
+      server,
+      json: `{"_meta":${official},"server":${json}}`,
+    }
   })
   return { registry, entries, digest: digestOf(lines.join('\n')) }
 }

@@ -6,6 +6,7 @@ export type Row = {
   readonly version: string
   /** Title and description in lower case. */
   readonly search: string
+  readonly publishedAt: number
   readonly updatedAt: number
   readonly isLatest: boolean
   readonly isDeleted: boolean
@@ -17,6 +18,7 @@ export type Row = {
 /** All rows of a publication in stored order. One array a question, one text for all words: 100,000 rows stay small. */
 export type Columns = {
   readonly count: number
+  readonly publishedAt: Float64Array
   readonly updatedAt: Float64Array
   readonly bytes: Uint32Array
   readonly serverAt: Uint16Array
@@ -33,14 +35,15 @@ const DELETED = 2
 
 /** The arrays in the order of their width, so that each starts where its width allows. */
 const layoutOf = (count: number) => {
-  const updatedAt = HEADER_BYTES
+  const publishedAt = HEADER_BYTES
+  const updatedAt = publishedAt + count * 8
   const bytes = updatedAt + count * 8
   const serverAt = bytes + count * 4
   const searchUnits = serverAt + count * 2
   const nameUnits = searchUnits + count * 2
   const versionUnits = nameUnits + count
   const flags = versionUnits + count
-  return { updatedAt, bytes, serverAt, searchUnits, nameUnits, versionUnits, flags, text: flags + count }
+  return { publishedAt, updatedAt, bytes, serverAt, searchUnits, nameUnits, versionUnits, flags, text: flags + count }
 }
 
 const fits = (value: number, most: number, what: string): number => {
@@ -62,6 +65,7 @@ export const encodeColumns = (rows: readonly Row[]): Bytes => {
   view.setUint32(4, rows.length, true)
   view.setUint32(8, text.length, true)
   for (const [index, row] of rows.entries()) {
+    view.setFloat64(at.publishedAt + index * 8, row.publishedAt, true)
     view.setFloat64(at.updatedAt + index * 8, row.updatedAt, true)
     view.setUint32(at.bytes + index * 4, row.bytes, true)
     view.setUint16(at.serverAt + index * 2, fits(row.serverAt, 0xffff, `serverAt of ${row.name}`), true)
@@ -100,6 +104,7 @@ export const decodeColumns = (encoded: Bytes): Columns | undefined => {
   if (text.length !== end) return undefined
   return {
     count,
+    publishedAt: new Float64Array(part(at.publishedAt, at.updatedAt)),
     updatedAt: new Float64Array(part(at.updatedAt, at.bytes)),
     bytes: new Uint32Array(part(at.bytes, at.serverAt)),
     serverAt: new Uint16Array(part(at.serverAt, at.searchUnits)),

@@ -32,6 +32,7 @@ export type Entry = {
   readonly version: string
   readonly status: EntryStatus
   readonly isLatest: boolean
+  readonly publishedAt: number
   readonly updatedAt: number
   readonly server: Server
   readonly json: string

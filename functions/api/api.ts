@@ -1,108 +1,170 @@
 import { type Context, Hono } from 'hono'
-import { type Bytes, joinBytes } from '../../core/model/bytes.ts'
-import { digestOf } from '../../core/model/digest.ts'
-import { findVersion, findVersions } from '../../core/serve/find-rows.ts'
-import { slicesOf } from '../../core/serve/layout.ts'
 import type { OpenPublication } from '../publication/open-publication.ts'
-import type { Answer, Reader } from '../publication/reader.ts'
+import type { Reader } from '../publication/reader.ts'
+import { answerFile, answerList, answerVersion, answerVersions, type Body } from './answers.ts'
+import { docsPage } from './docs-page.ts'
 import { renderHealth } from './health.ts'
+import { createHotAnswers } from './hot-answers.ts'
+import { isKnown } from './is-known.ts'
+import { openApiDocument, openApiJson } from './openapi.ts'
+import { findRepeated, parseIncludeDeleted, parseList } from './parse-list.ts'
+import { type Problem, problem } from './problem.ts'
+import { CORS, headersOf, problemOf, sendJson, sendProblem, sendText, streamOf } from './send.ts'
 
-const HEADERS = {
-  'Content-Type': 'application/json',
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'ETag, Age',
+export type ApiOptions = {
+  readonly version?: string
+  /** Compress answers here? Not where the platform does. */
+  readonly compresses?: boolean
 }
-const CACHED = 'public, max-age=30, stale-while-revalidate=60, stale-if-error=86400'
-const BRIEFLY = 'public, max-age=5'
 
-type Body = { readonly bytes: Bytes; readonly etag: string }
+/** The same API under three roofs: the stable version, the one that Docker asks for, and each registry by its name. */
+const BASES = ['/v0.1', '/v0', '/registry/:registry/v0.1', '/registry/:registry/v0'] as const
+/** A name is one segment with %2F in it; proxies that decode it make two of it. */
+const NAMES = ['/servers/:name', '/servers/:namespace/:name'] as const
 
-/** One body that satisfies the spec (`error`) and the official server (`title`, `status`, `detail`). */
-const fail = (c: Context, status: 404 | 503, title: string, code: string, detail: string): Response =>
-  c.body(JSON.stringify({ title, status, detail, error: detail, code }), status, {
-    ...HEADERS,
-    'Cache-Control': BRIEFLY,
-    ...(status === 503 && { 'Retry-After': '5' }),
-  })
+const LONGEST_URL = 8192
 
-const notFound = (c: Context, code: string, detail: string): Response => fail(c, 404, 'Not Found', code, detail)
-
-/** Weak comparison: a cache on the way may have made our tag weak. */
-const isKnown = (header = '', etag: string): boolean =>
-  header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
-
-const send = (c: Context, answer: Answer<Body | undefined>, missing: string): Response => {
-  if (answer.kind === 'unknownRegistry') return notFound(c, 'RegistryNotFound', 'Registry not found')
-  if (answer.kind === 'unavailable') return fail(c, 503, 'Service Unavailable', 'StoreUnavailable', answer.detail)
-  if (answer.value === undefined) return notFound(c, 'ServerNotFound', missing)
-  const { bytes, etag } = answer.value
-  const headers = {
-    ...HEADERS,
-    'Cache-Control': CACHED,
-    ETag: etag,
-    ...(answer.age !== undefined && { Age: String(answer.age) }),
+/** What no handler should have to think of. */
+const refuse = (c: Context): Problem | undefined => {
+  if (c.req.url.length > LONGEST_URL) return problem(414, 'UrlTooLong', `A URL has at most ${LONGEST_URL} characters`)
+  try {
+    if (!decodeURIComponent(c.req.url).includes('\u0000')) return undefined
+  } catch {
+    // Not percent encoding, or not of UTF-8.
   }
-  return isKnown(c.req.header('If-None-Match'), etag) ? c.body(null, 304, headers) : c.body(bytes, 200, headers)
+  return problem(400, 'PathInvalid', 'The URL is not properly percent-encoded')
 }
 
-const encode = (text: string): Bytes => new TextEncoder().encode(text)
-const COMMA = encode(',')
-
-/** A list of rows that are neighbours, or single ones: slices of chunks with commas between them. */
-const listOf = async (
-  publication: OpenPublication,
-  ranges: readonly (readonly [number, number])[],
-  format: string,
-): Promise<Body> => {
-  const { columns, layout, document, read } = publication
-  const slices = await Promise.all(ranges.flatMap(([from, to]) => slicesOf(layout, columns, from, to)).map(read))
-  const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0)
-  const head = encode(`{"metadata":{"count":${count}},"servers":[`)
-  const body = slices.flatMap((slice, index) => (index === 0 ? [slice] : [COMMA, slice]))
-  return { bytes: joinBytes([head, ...body, encode(']}')]), etag: `"${document.slice(0, 16)}.${format}"` }
-}
-
-const rowBody = async ({ columns, layout, read }: OpenPublication, row: number): Promise<Body | undefined> => {
-  const [slice] = slicesOf(layout, columns, row, row + 1)
-  const bytes = slice && (await read(slice))
-  return bytes && { bytes, etag: `"${digestOf(bytes).slice(0, 32)}"` }
+const nameIn = (c: Context): string => {
+  const { namespace, name = '' } = c.req.param()
+  return namespace === undefined ? name : `${namespace}/${name}`
 }
 
 /** The MCP Registry API over what a reader has; the first registry is also served without its name. */
-export const createApi = (reader: Reader): Hono => {
+export const createApi = (reader: Reader, { version = 'unknown', compresses = false }: ApiOptions = {}): Hono => {
   const app = new Hono()
-  app.get('/healthz', (c) => c.body('{"status":"healthy"}', 200, HEADERS))
-  app.get('/readyz', async (c) => {
-    const { status, body } = renderHealth(await reader.health())
-    return c.body(body, status, { ...HEADERS, 'Cache-Control': 'no-store' })
-  })
-  for (const base of ['/v0.1', '/registry/:registry/v0.1']) {
-    app.get(`${base}/servers`, async (c) =>
-      send(
-        c,
-        await reader.ask(c.req.param('registry'), (publication) =>
-          listOf(publication, [[0, publication.layout.runs[2]]], 'json'),
-        ),
-        '',
-      ),
-    )
-    app.get(`${base}/servers/:name/versions`, async (c) => {
-      const answer = await reader.ask(c.req.param('registry'), async (publication) => {
-        const rows = findVersions(publication.columns, publication.layout, c.req.param('name') ?? '')
-        const ranges = rows.map((row) => [row, row + 1] as const)
-        return rows.length === 0 ? undefined : listOf(publication, ranges, 'versions')
-      })
-      return send(c, answer, 'Server not found')
-    })
-    app.get(`${base}/servers/:name/versions/:version`, async (c) => {
-      const { name = '', version = '' } = c.req.param()
-      const answer = await reader.ask(c.req.param('registry'), async (publication) => {
-        const row = findVersion(publication.columns, publication.layout, name, version)
-        return row === undefined ? undefined : rowBody(publication, row)
-      })
-      return send(c, answer, 'Server or version not found')
+  const hot = createHotAnswers(reader, compresses)
+  const openApi = openApiJson(version)
+  const docs = docsPage(openApiDocument(version))
+  const get = (path: string, handle: (c: Context) => Response | Promise<Response>): void => {
+    app.get(path, (c) => {
+      const refused = refuse(c)
+      return refused === undefined ? handle(c) : sendProblem(c, refused)
     })
   }
-  app.notFound((c) => notFound(c, 'PathNotFound', 'There is nothing here; the list of servers is at /v0.1/servers'))
+  const answer = async (
+    c: Context,
+    ask: (publication: OpenPublication) => Promise<Body | undefined>,
+  ): Promise<Response> => {
+    const registry = c.req.param('registry')
+    const given = await reader.ask(registry, ask)
+    if (given.kind !== 'answer' || given.value === undefined) return sendProblem(c, problemOf(given))
+    const body = given.value
+    return hot.give(c.req.raw, registry, given.publication, body, headersOf(body.etag, given.age, compresses))
+  }
+
+  for (const base of BASES) {
+    get(`${base}/servers`, (c) => {
+      const { searchParams } = new URL(c.req.url)
+      const request = parseList(searchParams)
+      if (request.kind === 'problem') return sendProblem(c, request)
+      return answer(c, (publication) => answerList(publication, request))
+    })
+    for (const path of NAMES) {
+      get(`${base}${path}/versions`, (c) => {
+        const { searchParams } = new URL(c.req.url)
+        const isDeletedToo = findRepeated(searchParams) ?? parseIncludeDeleted(c.req.query('include_deleted'))
+        if (typeof isDeletedToo !== 'boolean') return sendProblem(c, isDeletedToo)
+        const name = nameIn(c)
+        return answer(c, (publication) => answerVersions(publication, name, isDeletedToo))
+      })
+      get(`${base}${path}/versions/:version`, (c) => {
+        const { searchParams } = new URL(c.req.url)
+        const isDeletedToo = findRepeated(searchParams) ?? parseIncludeDeleted(c.req.query('include_deleted'))
+        if (typeof isDeletedToo !== 'boolean') return sendProblem(c, isDeletedToo)
+        const [name, wanted] = [nameIn(c), c.req.param('version') ?? '']
+        return answer(c, (publication) => answerVersion(publication, name, wanted, isDeletedToo))
+      })
+    }
+    for (const kind of ['skills', 'plugins'])
+      get(`${base}/x/dev.toolhive/${kind}`, (c) => sendJson(c, `{"${kind}":[],"metadata":{"count":0}}`))
+  }
+
+  get('/registry/:registry/registry.json', async (c) => {
+    const given = await reader.ask(c.req.param('registry'), answerFile)
+    if (given.kind !== 'answer') return sendProblem(c, problemOf(given))
+    const file = given.value
+    const headers = headersOf(file.etag, given.age, false)
+    if (isKnown(c.req.header('If-None-Match'), file.etag)) return c.body(null, 304, headers)
+    return c.body(streamOf(file.pieces), 200, headers)
+  })
+  get('/v1/registries', async (c) => sendJson(c, JSON.stringify({ registries: (await reader.health()).registries })))
+  get('/v1/registries/:registry', async (c) => {
+    const found = (await reader.health()).registries.find(({ name }) => name === c.req.param('registry'))
+    if (found === undefined) return sendProblem(c, problem(404, 'RegistryNotFound', 'Registry not found'))
+    return sendJson(c, JSON.stringify(found))
+  })
+  get('/v1/sources', async (c) => sendJson(c, JSON.stringify({ sources: await reader.sources() })))
+  for (const root of ['', '/registry/:registry']) {
+    get(`${root}/openapi.json`, (c) => sendText(c, openApi, 'application/json'))
+    get(`${root}/openapi.yaml`, (c) => sendText(c, openApi, 'application/yaml'))
+  }
+  get('/docs', (c) => sendText(c, docs, 'text/html; charset=utf-8'))
+  get('/healthz', (c) => sendJson(c, '{"status":"healthy"}'))
+  get('/readyz', async (c) => {
+    const { status, body } = renderHealth(await reader.health())
+    return sendJson(c, body, status)
+  })
+  get('/version', (c) => sendJson(c, JSON.stringify({ version })))
+
+  app.options('*', (c) => c.body(null, 204, { ...CORS, 'Access-Control-Max-Age': '86400' }))
+  for (const base of BASES) {
+    const writes = [
+      `${base}/publish`,
+      ...NAMES.flatMap((path) => [
+        `${base}${path}/status`,
+        `${base}${path}/versions/:version`,
+        `${base}${path}/versions/:version/status`,
+      ]),
+    ]
+    for (const path of writes)
+      app.on(['POST', 'PUT', 'PATCH', 'DELETE'], path, (c) =>
+        sendProblem(
+          c,
+          problem(501, 'ReadOnly', 'This registry is compiled from a cluster; nothing is published by hand'),
+        ),
+      )
+  }
+  app.notFound((c) => {
+    const refused = refuse(c)
+    if (refused !== undefined) return sendProblem(c, refused)
+    const isRead = c.req.method === 'GET' || c.req.method === 'HEAD'
+    if (!isRead)
+      return sendProblem(
+        c,
+        problem(405, 'MethodNotAllowed', 'This registry is read-only', { Allow: 'GET, HEAD, OPTIONS' }),
+      )
+    const { pathname, search } = new URL(c.req.url)
+    // One slash in front: two would name another host.
+    if (/[^/]\/+$/.test(pathname))
+      return c.body(null, 308, { ...CORS, Location: `/${pathname.replace(/^\/+|\/+$/g, '')}${search}` })
+    return sendProblem(
+      c,
+      problem(
+        404,
+        'PathNotFound',
+        'There is nothing here; the list of servers is at /v0.1/servers, all paths are at /docs',
+      ),
+    )
+  })
+  app.onError((error, c) => {
+    // Hono turns what its own router cannot decode into an error; everything else is ours, and must not be hidden.
+    if (error instanceof URIError)
+      return sendProblem(c, problem(400, 'PathInvalid', 'The URL is not properly percent-encoded'))
+    throw error
+  })
+  // What was answered before does not go through the routes again.
+  const throughRoutes = app.fetch
+  app.fetch = (request, ...rest) => hot.find(request) ?? throughRoutes(request, ...rest)
   return app
 }

@@ -11,7 +11,8 @@ export const renderHealth = ({
 }: Health): { readonly status: 200 | 503; readonly body: string } => {
   const worst = registries.reduce((found, { status }) => Math.max(found, SEVERITY.indexOf(status)), 0)
   const canServe = registries.some(({ served }) => served)
-  const { status, detail } = problem ?? { status: SEVERITY[worst], detail: 'Nothing has been published yet.' }
+  const said = registries.find(({ status }) => status === SEVERITY[worst])?.detail
+  const { status, detail } = problem ?? { status: SEVERITY[worst], detail: said ?? 'Nothing has been published yet.' }
   return canServe
     ? { status: 200, body: JSON.stringify({ status: SEVERITY[worst], registries }) }
     : { status: 503, body: JSON.stringify({ status, detail, registries }) }

@@ -4,18 +4,21 @@ import { createChunkCache } from './chunk-cache.ts'
 import { INDEX_KEY } from './keys.ts'
 import { DamagedObject, readJson } from './objects.ts'
 import type { OpenPublication } from './open-publication.ts'
-import { createHeartbeat, healthOf, type RegistryHealth } from './registry-health.ts'
+import { createHeartbeat, healthOf, type RegistryHealth, type SourceHealth } from './registry-health.ts'
 import { createSlot, problemOf, type ReadProblem, type RegistrySlot } from './registry-slot.ts'
 import { type Clock, RETRY, whenDue } from './when-due.ts'
 
 /** An answer from a publication; `age` in seconds where it is older than it should be. */
 export type Answer<T> =
-  | { readonly kind: 'answer'; readonly value: T; readonly document: string; readonly age?: number }
+  | { readonly kind: 'answer'; readonly value: T; readonly publication: OpenPublication; readonly age?: number }
   | { readonly kind: 'unknownRegistry' }
   | { readonly kind: 'unavailable'; readonly detail: string }
 
 /** `problem` is what keeps the reader from serving any registry. */
-export type Health = { readonly registries: readonly RegistryHealth[]; readonly problem: ReadProblem | undefined }
+export type Health = {
+  readonly registries: readonly RegistryHealth[]
+  readonly problem: { readonly status: ReadProblem['status'] | 'private'; readonly detail: string } | undefined
+}
 
 /** What the API serves from. */
 export type Reader = {
@@ -24,10 +27,16 @@ export type Reader = {
     registry: string | undefined,
     question: (publication: OpenPublication) => Promise<T>,
   ) => Promise<Answer<T>>
+  /** What is served now, where that is known without asking anybody. */
+  readonly current: (registry: string | undefined) => OpenPublication | undefined
   readonly health: () => Promise<Health>
+  /** How the sources of all registries stood at their last sync. */
+  readonly sources: () => Promise<readonly SourceHealth[]>
   /** The registries in order, as far as the store could be asked. */
   readonly registries: () => Promise<readonly string[]>
 }
+
+type Due = ReturnType<typeof whenDue>
 
 const DEFAULT_SERVE: Index['serve'] = { maxAge: 30_000, staleAfter: 3_600_000 }
 const NOTHING_YET = 'Nothing has been published yet.'
@@ -42,7 +51,7 @@ export const createReader = (
   const { now } = clock
   const cache = createChunkCache()
   const heartbeat = createHeartbeat(store, now, tellOperator)
-  const slots = new Map<string, { readonly slot: RegistrySlot; readonly refresh: (has: boolean) => Promise<void> }>()
+  const slots = new Map<string, { readonly slot: RegistrySlot; readonly due: Due; readonly again: Due }>()
   let index: Index | undefined
   let indexProblem: ReadProblem | undefined
   const settings = (): Index['serve'] => index?.serve ?? DEFAULT_SERVE
@@ -52,33 +61,48 @@ export const createReader = (
     try {
       const found = await readJson(store, INDEX_KEY, isIndex)
       if (found === undefined) return index && { status: 'corrupt', detail: 'The index is missing from the store.' }
+      if (index !== undefined && found.value.at < index.at)
+        return { status: 'stale', detail: `The store returned an older index: of ${found.value.at} after ${index.at}.` }
       index = found.value
       return undefined
     } catch (error) {
       return problemOf(error, tellOperator)
     }
   }
-  const refreshDue = whenDue(clock, maxAge, async () => {
+  const indexDue = whenDue(clock, maxAge, async () => {
     indexProblem = await lookAtIndex()
     return indexProblem === undefined
   })
   const freshIndex = async (): Promise<Index | undefined> => {
-    await refreshDue(index !== undefined)
+    await indexDue.refresh(index !== undefined)
     return index
   }
   /** Never open by omission: private registries are not built yet. */
   const isPrivate = (): boolean => index !== undefined && index.auth.mode !== 'anonymous'
 
-  const freshSlot = async (name: string): Promise<RegistrySlot> => {
-    const slot = slots.get(name)?.slot ?? createSlot(store, cache, name, now, tellOperator)
-    const refresh =
-      slots.get(name)?.refresh ??
-      whenDue(clock, maxAge, async () => {
+  const slotOf = (name: string) => {
+    const known = slots.get(name)
+    if (known !== undefined) return known
+    const slot = createSlot(store, cache, name, now, tellOperator)
+    const due = whenDue(clock, maxAge, async () => {
+      await slot.refresh()
+      return slot.problem() === undefined
+    })
+    // Not by every request that meets the same damage.
+    const again = whenDue(
+      clock,
+      () => RETRY,
+      async () => {
         await slot.refresh()
-        return slot.problem() === undefined
-      })
-    slots.set(name, { slot, refresh })
-    await refresh(slot.open().length > 0)
+        return true
+      },
+    )
+    slots.set(name, { slot, due, again })
+    return { slot, due, again }
+  }
+  const freshSlot = async (name: string): Promise<RegistrySlot> => {
+    const { slot, due } = slotOf(name)
+    await due.refresh(slot.open().length > 0)
     return slot
   }
 
@@ -104,7 +128,7 @@ export const createReader = (
         const value = await question(publication)
         slot.hear(publication)
         const age = ageOf(slot.checkedAt(), supersededAt)
-        return { kind: 'answer', value, document: publication.document, ...(age !== undefined && { age }) }
+        return { kind: 'answer', value, publication, ...(age !== undefined && { age }) }
       } catch (error) {
         const isDamaged = error instanceof DamagedObject
         if (isDamaged) slot.distrust(publication, error)
@@ -116,6 +140,13 @@ export const createReader = (
   }
 
   return {
+    current: (registry) => {
+      if (index === undefined || isPrivate() || indexDue.isDue()) return undefined
+      const known = slots.get(registry ?? index.registries[0]?.name ?? '')
+      return known === undefined || known.due.isDue() || known.slot.problem() !== undefined
+        ? undefined
+        : known.slot.newest()
+    },
     registries: async () => (await freshIndex())?.registries.map(({ name }) => name) ?? [],
     ask: async (registry, question) => {
       const known = await freshIndex()
@@ -127,13 +158,19 @@ export const createReader = (
       const first = await answerFrom(slot, question, false)
       if (first.kind !== 'unavailable' || slot.problem()?.status !== 'corrupt') return first
       // An object may be gone because a newer publication has replaced it: the pointer is read again, once.
-      await slot.refresh()
+      await slotOf(name).again.refresh(false)
       return answerFrom(slot, question, true)
+    },
+    sources: async () => {
+      const known = await freshIndex()
+      if (known === undefined || isPrivate()) return []
+      const beats = await Promise.all(known.registries.map(({ name }) => heartbeat(name, maxAge())))
+      return beats.flatMap(({ sources }) => sources)
     },
     health: async () => {
       const known = await freshIndex()
       if (known === undefined) return { registries: [], problem: indexProblem }
-      if (isPrivate()) return { registries: [], problem: { status: 'corrupt', detail: PRIVATE } }
+      if (isPrivate()) return { registries: [], problem: { status: 'private', detail: PRIVATE } }
       const registries = await Promise.all(
         known.registries.map(async ({ name }) =>
           healthOf(

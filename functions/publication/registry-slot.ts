@@ -14,6 +14,7 @@ export type Readable = { readonly publication: OpenPublication; readonly superse
 
 /** What a reader has of one registry. */
 export type RegistrySlot = {
+  readonly newest: () => OpenPublication | undefined
   /** The newest publication that could be read, and the one before it. */
   readonly open: () => readonly Readable[]
   /** Was an answer given from it while it was the newest? */
@@ -110,6 +111,7 @@ export const createSlot = (
   }
 
   return {
+    newest: () => opened.at(-1),
     open: () =>
       opened.toReversed().map((publication): Readable => {
         const since = supersededAt(publication.publication)
@@ -124,7 +126,10 @@ export const createSlot = (
     checkedAt: () => checkedAt,
     refresh: async () => {
       try {
-        problem = await look()
+        const found = await look()
+        if (found !== undefined && found.detail !== problem?.detail)
+          tellOperator(`Registry ${registry}: ${found.detail}`)
+        problem = found
         if (problem === undefined) checkedAt = now()
       } catch (error) {
         problem = problemOf(error, tellOperator)

@@ -25,13 +25,16 @@ export const whenDue = (clock: Clock, maxAge: () => number, work: () => Promise<
   }
   // A clock that was set back must not keep anyone from looking until it is there again.
   const isDue = (): boolean => now() >= nextAt || now() < ranAt
-  /** Waits for it; where there is something to serve not for long, and not for a store that failed the last time. */
-  return async (hasSomething: boolean): Promise<void> => {
-    if (!isDue() && running === undefined) return
-    running ??= run()
-    if (!hasSomething) return running
-    if (isGood) return Promise.race([running, wait(PATIENCE)])
-    // Nobody waits for it: what it throws is told when somebody does.
-    running.catch(() => {})
+  return {
+    isDue,
+    /** Waits for it; where there is something to serve not for long, and not for a store that failed the last time. */
+    refresh: async (hasSomething: boolean): Promise<void> => {
+      if (!isDue() && running === undefined) return
+      running ??= run()
+      if (!hasSomething) return running
+      if (isGood) return Promise.race([running, wait(PATIENCE)])
+      // Nobody waits for it: what it throws is told when somebody does.
+      running.catch(() => {})
+    },
   }
 }
