@@ -72,7 +72,7 @@ const serve = async (store: BlobStore, registry: string, now: number): Promise<S
       clockAt(() => now),
     ),
   )
-  const answer = await app.request(`/registry/${registry}/v0.1/servers`)
+  const answer = await app.request(`/registry/${registry}/v0.1/servers?limit=100`)
   const body = await answer.text()
   if (answer.status === 503 && answer.headers.get('retry-after') === null) throw new Error('503 without Retry-After')
   const ready = await app.request('/readyz')

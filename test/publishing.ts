@@ -123,9 +123,14 @@ export const openPublishing = (store: BlobStore, configText = '') => {
 
   const request = async (path: string) => createApi(createReader(store, clockAt(now))).request(path)
   const entries = async (registry = 'default'): Promise<readonly Served[]> => {
-    const answer = await request(`/registry/${registry}/v0.1/servers`)
-    const body = JSON.parse(await answer.text())
-    return body.servers
+    const found: Served[] = []
+    for (let cursor = ''; ; ) {
+      const answer = await request(`/registry/${registry}/v0.1/servers?limit=100${cursor}`)
+      const { servers, metadata } = JSON.parse(await answer.text())
+      found.push(...servers)
+      if (metadata.nextCursor === undefined) return found
+      cursor = `&cursor=${metadata.nextCursor}`
+    }
   }
   return {
     store,

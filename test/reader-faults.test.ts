@@ -50,7 +50,8 @@ const clusterOf = (round: number) => {
 
 const nameOf = (index: number): string =>
   encodeURIComponent(`dev.stacklok.toolhive/team.s${String(index).padStart(4, '0')}`)
-const LIST = '/v0.1/servers'
+/** The whole registry in one answer. */
+const LIST = '/registry/default/registry.json'
 const VERSIONS = `/registry/default/v0.1/servers/${nameOf(403)}/versions`
 const VERSION = `/v0.1/servers/${nameOf(803)}/versions/latest`
 const UNCHANGED = `/v0.1/servers/${nameOf(100)}/versions/latest`
