@@ -114,7 +114,7 @@ describe('sync', () => {
     expect(await terminal(broken).waypost(syncAt(0), [server('a')])).toEqual({
       code: 1,
       output: '',
-      errors: 'waypost: Cannot read s3://bucket: no answer. Check the network.\n',
+      errors: 'waypost: Cannot read s3://bucket: no answer. Check the network. (StoreAway)\n',
     })
   })
 })

@@ -285,6 +285,7 @@ export const describeCrashes = (name: string, { url, environment, clone, leftove
         if ((await exit)[1] === 'SIGKILL') killed++
         return (await examine(rehearsed, own, moment % 16 === 0)).map((problem) => `after ${moment} ms: ${problem}`)
       })
+      expect(killed).toBeGreaterThan(0)
       console.log(`${name}: ${killed} of ${moments.length} syncs were killed on their way`)
       expect(problems).toEqual([])
     })

@@ -107,7 +107,8 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
     .addHelpText('after', '\nExamples:\n  waypost serve\n  waypost serve --from examples/ --port 8788')
     .action((options) => runServe(options, world))
 
-  ofRegistry('status', 'Say what is published, how old it is, and how the sources are')
+  command('status', 'Say what is published, how old it is, and how the sources are')
+    .option('--registry <name>', 'only this registry')
     .option('--json', 'print JSON and nothing else')
     .action((options) => status(options, world))
 
@@ -175,7 +176,8 @@ export const run = async (args: readonly string[], world: World): Promise<number
   } catch (error) {
     // Commander has said it already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    if (error instanceof UsageError || error instanceof OperationError) world.printError(`waypost: ${error.message}\n`)
+    if (error instanceof OperationError) world.printError(`waypost: ${error.message} (${error.code})\n`)
+    else if (error instanceof UsageError) world.printError(`waypost: ${error.message}\n`)
     else throw error
     return error instanceof UsageError ? 2 : 1
   }

@@ -78,14 +78,16 @@ export const rollback = async (sequence: number, options: StoreOptions, world: W
 }
 
 export const status = async (options: StoreOptions & Printing, world: World): Promise<void> => {
-  const { store, registry, now } = await openRegistry(options, world)
-  const pointer = (await readPointer(store, registry))?.value
-  const report = (await readReplaceable(store, registryKeys(registry).report, isReport))?.value
-  world.print(
-    options.json
-      ? json({ registry, pointer: pointer ?? null, report: report ?? null })
-      : renderStatus(registry, pointer, report, now),
-  )
+  const { config, store, registry, now } = await openRegistry(options, world)
+  const served = config.registries.filter(({ hasClaims }) => !hasClaims).map(({ name }) => name)
+  const found: unknown[] = []
+  for (const name of options.registry === undefined ? served : [registry]) {
+    const pointer = (await readPointer(store, name))?.value
+    const report = (await readReplaceable(store, registryKeys(name).report, isReport))?.value
+    if (options.json) found.push({ registry: name, pointer: pointer ?? null, report: report ?? null })
+    else world.print(renderStatus(name, pointer, report, now))
+  }
+  if (options.json) world.print(json(found))
 }
 
 const printDiff = (registry: string, diff: Comparison, { json: isJson, markdown }: Printing): string => {
@@ -117,6 +119,8 @@ export const diff = async (
     a === undefined
       ? earlier.findLast(({ document }) => document !== after.document)
       : itemOf(opened.registry, pointer, a)
+  if (before === undefined && after.sequence > 1)
+    world.printError('The publication before it is not kept any more: all that it lists counts as added.\n')
   world.print(
     printDiff(opened.registry, await comparePublications(opened.store, opened.registry, before, after), options),
   )
