@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
 // The commands of the README as a person starts them, with their real processes and signals.
 const root = new URL('../..', import.meta.url).pathname
@@ -22,8 +22,18 @@ const start = (...args: readonly string[]): ChildProcess => {
   const synced = spawnSync(before, beforeArgs, { cwd: root, encoding: 'utf8' })
   if (synced.status !== 0) throw new Error(synced.stderr)
   const [command = '', ...rest] = inFolder(scripts.start)
-  return spawn(command, [...rest, ...args], { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, [...rest, ...args], { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  started.push(child)
+  return child
 }
+
+/** What a failed test leaves running. */
+const started: ChildProcess[] = []
+afterEach(() => {
+  for (const { pid, exitCode, signalCode } of started.splice(0)) {
+    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL')
+  }
+})
 
 const said = (child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> =>
   new Promise((resolve, reject) => {
