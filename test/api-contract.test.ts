@@ -317,26 +317,42 @@ describe('compression', () => {
   const ask = (encoding: string, headers: Record<string, string> = {}) =>
     compressing.request(path, { headers: { 'Accept-Encoding': encoding, ...headers } })
 
-  test.each(['gzip', 'br, gzip, deflate', 'gzip;q=0.5, br;q=0', 'gzip; q=0.001'])('%s gets it', async (encoding) => {
-    const [small, plain] = [await ask(encoding), await ask('')]
-    expect(small.headers.get('content-encoding')).toBe('gzip')
-    expect(small.headers.get('vary')).toBe('Accept-Encoding')
-    expect(plain.headers.get('vary')).toBe('Accept-Encoding')
-    expect(plain.headers.get('content-encoding')).toBeNull()
-    expect(small.headers.get('etag')).toBe(plain.headers.get('etag')?.replace(/"$/, '-gz"'))
-    const bytes = new Uint8Array(await plain.arrayBuffer())
-    expect(new Uint8Array(gunzipSync(await small.arrayBuffer()))).toEqual(bytes)
-    expect(new Uint8Array(await (await app.request(path)).arrayBuffer())).toEqual(bytes)
-  })
+  test.each(['gzip', 'br, gzip, deflate', 'GZIP', 'gzip;q=0.5, br;q=0', 'gzip; q=0.001'])(
+    '%s gets it',
+    async (encoding) => {
+      const [small, plain] = [await ask(encoding), await ask('')]
+      expect(small.headers.get('content-encoding')).toBe('gzip')
+      expect(small.headers.get('vary')).toBe('Accept-Encoding')
+      expect(plain.headers.get('vary')).toBe('Accept-Encoding')
+      expect(plain.headers.get('content-encoding')).toBeNull()
+      expect(small.headers.get('etag')).toBe(plain.headers.get('etag')?.replace(/"$/, '-gz"'))
+      const bytes = new Uint8Array(await plain.arrayBuffer())
+      expect(new Uint8Array(gunzipSync(await small.arrayBuffer()))).toEqual(bytes)
+      expect(new Uint8Array(await (await app.request(path)).arrayBuffer())).toEqual(bytes)
+    },
+  )
 
-  test.each(['', 'identity', 'br', 'notgzip', '*;q=0'])('%j does not', async (encoding) => {
-    expect((await ask(encoding)).headers.get('content-encoding')).toBeNull()
-  })
+  test.each(['', 'identity', 'br', 'gzip;q=0', 'br, gzip; q=0.000', 'notgzip', '*;q=0'])(
+    '%j does not',
+    async (encoding) => {
+      expect((await ask(encoding)).headers.get('content-encoding')).toBeNull()
+    },
+  )
 
   test('what is small stays as it is', async () => {
     const answer = await compressing.request('/v0.1/servers?search=nobody', { headers: { 'Accept-Encoding': 'gzip' } })
     expect(answer.headers.get('content-encoding')).toBeNull()
     expect(await answer.json()).toEqual({ servers: [], metadata: { count: 0 } })
+  })
+
+  test('who has the compressed form is told of that form, or a cache would not know which of its two is meant', async () => {
+    const tag = (await ask('gzip')).headers.get('etag') ?? ''
+    const answer = await ask('gzip', { 'If-None-Match': tag })
+    expect(answer.status).toBe(304)
+    expect(answer.headers.get('etag')).toBe(tag)
+    expect(answer.headers.get('vary')).toBe('Accept-Encoding')
+    const plain = (await ask('')).headers.get('etag') ?? ''
+    expect((await ask('', { 'If-None-Match': plain })).headers.get('etag')).toBe(plain)
   })
 
   test('HEAD has the headers of the compressed form', async () => {

@@ -2,10 +2,10 @@ import { type Context, Hono } from 'hono'
 import type { OpenPublication } from '../publication/open-publication.ts'
 import type { Reader } from '../publication/reader.ts'
 import { answerFile, answerList, answerVersion, answerVersions, type Body } from './answers.ts'
+import { findKnown } from './conditions.ts'
 import { docsPage } from './docs-page.ts'
 import { renderHealth } from './health.ts'
 import { createHotAnswers } from './hot-answers.ts'
-import { isKnown } from './is-known.ts'
 import { openApiDocument, openApiJson } from './openapi.ts'
 import { findRepeated, parseIncludeDeleted, parseList } from './parse-list.ts'
 import { type Problem, problem } from './problem.ts'
@@ -95,7 +95,7 @@ export const createApi = (reader: Reader, { version = 'unknown', compresses = fa
     if (given.kind !== 'answer') return sendProblem(c, problemOf(given))
     const file = given.value
     const headers = headersOf(file.etag, given.age, false)
-    if (isKnown(c.req.header('If-None-Match'), file.etag)) return c.body(null, 304, headers)
+    if (findKnown(c.req.header('If-None-Match'), file.etag) !== undefined) return c.body(null, 304, headers)
     return c.body(streamOf(file.pieces), 200, headers)
   })
   get('/v1/registries', async (c) => sendJson(c, JSON.stringify({ registries: (await reader.health()).registries })))

@@ -3,7 +3,7 @@ import { gzip } from '../publication/gzip.ts'
 import type { OpenPublication } from '../publication/open-publication.ts'
 import type { Reader } from '../publication/reader.ts'
 import type { Body } from './answers.ts'
-import { isKnown } from './is-known.ts'
+import { acceptsGzip, findKnown } from './conditions.ts'
 
 type Headers = Record<string, string>
 type Hot = {
@@ -20,11 +20,11 @@ const WORTH_COMPRESSING = 1024
 
 const respond = (request: Request, hot: Hot, compresses: boolean): Response | Promise<Response> => {
   const { body, headers } = hot
-  if (isKnown(request.headers.get('If-None-Match'), body.etag)) return new Response(null, { status: 304, headers })
+  const known = findKnown(request.headers.get('If-None-Match'), body.etag)
+  if (known !== undefined)
+    return new Response(null, { status: 304, headers: known === headers.ETag ? headers : { ...headers, ETag: known } })
   const wantsGzip =
-    compresses &&
-    body.bytes.length >= WORTH_COMPRESSING &&
-    /\bgzip\b/.test(request.headers.get('Accept-Encoding') ?? '')
+    compresses && body.bytes.length >= WORTH_COMPRESSING && acceptsGzip(request.headers.get('Accept-Encoding'))
   if (!wantsGzip) return new Response(body.bytes, { status: 200, headers })
   if (hot.compressed !== undefined)
     return new Response(hot.compressed.bytes, { status: 200, headers: hot.compressed.headers })

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import type { Bytes } from '../../core/model/bytes.ts'
 import { digestOf } from '../../core/model/digest.ts'
 import type { Answer } from '../publication/reader.ts'
-import { isKnown } from './is-known.ts'
+import { findKnown } from './conditions.ts'
 import { type Problem, problem, problemJson } from './problem.ts'
 
 /** On every answer, errors included: a browser that may not read an error cannot say what is wrong. */
@@ -39,7 +39,8 @@ export const sendText = (c: Context, text: string, type: string): Response => {
     'Cache-Control': HOUR,
     ETag: `"${etag}"`,
   }
-  return isKnown(c.req.header('If-None-Match'), etag) ? c.body(null, 304, headers) : c.body(text, 200, headers)
+  const isKnown = findKnown(c.req.header('If-None-Match'), etag) !== undefined
+  return isKnown ? c.body(null, 304, headers) : c.body(text, 200, headers)
 }
 
 /** All headers in one call: what touches them later costs several times as much as the answer. */
