@@ -25,7 +25,7 @@ const validatorOf = (component: string): ValidateFunction | undefined => {
   const ajv = new Ajv2020({ strict: false })
   addFormats.default(ajv)
   ajv.addSchema({ $id: 'openapi', components })
-  return ajv.getSchema(`openapi#/components/schemas/${component}`)
+  return ajv.compile({ $ref: `openapi#/components/schemas/${component}` })
 }
 const officialEntry = validatorOf('ServerResponse')
 const officialList = validatorOf('ServerList')
