@@ -100,9 +100,12 @@ export const selectPage = (
   }
 }
 
-/** The words of a search: literal, in lower case. */
-export const wordsOf = (search: string): readonly string[] =>
-  search
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '')
+/** The words of a search: literal, in lower case, each once. */
+export const wordsOf = (search: string): readonly string[] => [
+  ...new Set(
+    search
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== ''),
+  ),
+]

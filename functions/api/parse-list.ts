@@ -13,8 +13,11 @@ export type ListRequest = {
 const DEFAULT_LIMIT = 30
 const MOST = 100
 
+/** As long as a name can be. Every word is looked for in every entry, and a cursor that carries them must fit into a URL. */
+const LONGEST_SEARCH = 200
+
 // As RFC 3339 has it: a date, a time, and where on earth it is meant.
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,30})?(Z|[+-]\d\d:\d\d)$/i
 
 const parseTime = (text: string): number | undefined => {
   const time = RFC_3339.test(text) ? Date.parse(text.toUpperCase()) : Number.NaN
@@ -77,7 +80,9 @@ export const parseList = (search: URLSearchParams): ListRequest | Problem => {
   const parameters = mergeCursor(given, cursor)
   if (isProblem(parameters)) return parameters
 
-  const { updated_since: since, include_deleted: deleted, version } = parameters
+  const { search: sought = '', updated_since: since, include_deleted: deleted, version } = parameters
+  if (sought.length > LONGEST_SEARCH)
+    return problem(422, 'ParameterInvalid', `search has at most ${LONGEST_SEARCH} characters`)
   const updatedSince = since === undefined ? undefined : parseTime(since)
   if (since !== undefined && updatedSince === undefined)
     return problem(
@@ -93,7 +98,7 @@ export const parseList = (search: URLSearchParams): ListRequest | Problem => {
     kind: 'list',
     parameters,
     query: {
-      words: wordsOf(parameters.search ?? ''),
+      words: wordsOf(sought),
       version,
       updatedSince,
       includesDeleted: includesDeleted || since !== undefined,
