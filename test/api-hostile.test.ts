@@ -273,7 +273,7 @@ describe('headers and methods', () => {
     expect((await app.request('/v0.1/servers', { headers: { [name]: value } })).status).toBe(200)
   })
 
-  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'BREW', 'get', 'QUERY'])(
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'BREW', 'get', 'QUERY', '__proto__', 'constructor'])(
     'nothing is written by %s',
     async (method) => {
       for (const path of [

@@ -8,8 +8,8 @@ import { renderHealth } from './health.ts'
 import { createHotAnswers } from './hot-answers.ts'
 import { openApiDocument, openApiJson } from './openapi.ts'
 import { findRepeated, parseIncludeDeleted, parseList } from './parse-list.ts'
-import { type Problem, problem } from './problem.ts'
-import { CORS, headersOf, problemOf, sendJson, sendProblem, sendText, streamOf } from './send.ts'
+import { type Problem, problem, problemJson } from './problem.ts'
+import { CORS, headersOf, problemHeaders, problemOf, sendJson, sendProblem, sendText, streamOf } from './send.ts'
 
 export type ApiOptions = {
   readonly version?: string
@@ -23,6 +23,7 @@ const BASES = ['/v0.1', '/v0', '/registry/:registry/v0.1', '/registry/:registry/
 const NAMES = ['/servers/:name', '/servers/:namespace/:name'] as const
 
 const LONGEST_URL = 8192
+const READ_ONLY = problem(405, 'MethodNotAllowed', 'This registry is read-only', { Allow: 'GET, HEAD, OPTIONS' })
 
 /** What no handler should have to think of. */
 const refuse = (c: Context): Problem | undefined => {
@@ -139,11 +140,7 @@ export const createApi = (reader: Reader, { version = 'unknown', compresses = fa
     const refused = refuse(c)
     if (refused !== undefined) return sendProblem(c, refused)
     const isRead = c.req.method === 'GET' || c.req.method === 'HEAD'
-    if (!isRead)
-      return sendProblem(
-        c,
-        problem(405, 'MethodNotAllowed', 'This registry is read-only', { Allow: 'GET, HEAD, OPTIONS' }),
-      )
+    if (!isRead) return sendProblem(c, READ_ONLY)
     const { pathname, search } = new URL(c.req.url)
     // One slash in front: two would name another host.
     if (/[^/]\/+$/.test(pathname))
@@ -163,8 +160,13 @@ export const createApi = (reader: Reader, { version = 'unknown', compresses = fa
       return sendProblem(c, problem(400, 'PathInvalid', 'The URL is not properly percent-encoded'))
     throw error
   })
-  // What was answered before does not go through the routes again.
   const throughRoutes = app.fetch
-  app.fetch = (request, ...rest) => hot.find(request) ?? throughRoutes(request, ...rest)
+  app.fetch = (request, ...rest) => {
+    // Hono's router looks methods up in plain objects: one that is called __proto__ would change every object there is.
+    if (request.method in Object.prototype)
+      return new Response(problemJson(READ_ONLY), { status: READ_ONLY.status, headers: problemHeaders(READ_ONLY) })
+    // What was answered before does not go through the routes again.
+    return hot.find(request) ?? throughRoutes(request, ...rest)
+  }
   return app
 }

@@ -14,8 +14,7 @@ export const findKnown = (header: string | null | undefined, etag: string): stri
 
 /** `gzip;q=0` names it to refuse it. */
 export const acceptsGzip = (header: string | null): boolean =>
-  header !== null &&
-  header
+  (header ?? '')
     .toLowerCase()
     .split(',')
     .map((each) => each.split(';').map((part) => part.trim()))

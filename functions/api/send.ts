@@ -16,8 +16,14 @@ const JSON_HEADERS = { ...CORS, 'Content-Type': 'application/json', 'X-Content-T
 const CACHED = 'public, max-age=30, stale-while-revalidate=60, stale-if-error=86400'
 const BRIEFLY = 'public, max-age=5'
 
+export const problemHeaders = ({ headers }: Problem): Record<string, string> => ({
+  ...JSON_HEADERS,
+  'Cache-Control': BRIEFLY,
+  ...headers,
+})
+
 export const sendProblem = (c: Context, given: Problem): Response =>
-  c.body(problemJson(given), given.status, { ...JSON_HEADERS, 'Cache-Control': BRIEFLY, ...given.headers })
+  c.body(problemJson(given), given.status, problemHeaders(given))
 
 /** Small answers that are made for the moment. */
 export const sendJson = (c: Context, json: string, status: 200 | 503 = 200): Response =>
