@@ -1,18 +1,22 @@
 /** A request that gets no answer: which status, which stable code, and one sentence for whoever sent it. */
 export type Problem = {
   readonly kind: 'problem'
-  readonly status: 400 | 404 | 405 | 414 | 422 | 501 | 503
+  readonly status: 400 | 404 | 405 | 408 | 414 | 417 | 422 | 431 | 500 | 501 | 503
   readonly code: string
   readonly detail: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const TITLES: Readonly<Record<Problem['status'], string>> = {
+export const TITLES: Readonly<Record<Problem['status'], string>> = {
   400: 'Bad Request',
   404: 'Not Found',
   405: 'Method Not Allowed',
+  408: 'Request Timeout',
   414: 'URI Too Long',
+  417: 'Expectation Failed',
   422: 'Unprocessable Entity',
+  431: 'Request Header Fields Too Large',
+  500: 'Internal Server Error',
   501: 'Not Implemented',
   503: 'Service Unavailable',
 }
