@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Hono } from 'hono'
@@ -5,6 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { openMemoryStore } from '../adapters/store/memory.ts'
 import { createApi } from '../functions/api/api.ts'
 import { listen } from '../functions/entry/node.ts'
+import { answerClientErrors } from '../functions/entry/refusals.ts'
 import { createReader } from '../functions/publication/reader.ts'
 import { clockAt } from './clock.ts'
 import { openPublishing, servers } from './publishing.ts'
@@ -167,6 +170,16 @@ describe('what reaches it is answered as ever', () => {
 })
 
 describe('slow clients', () => {
+  test('a request that does not end in time is told so', async () => {
+    const impatient = createServer({ headersTimeout: 20, requestTimeout: 20, connectionsCheckingInterval: 10 })
+    answerClientErrors(impatient)
+    await once(impatient.listen(0, '127.0.0.1'), 'listening')
+    const address = impatient.address()
+    const to = typeof address === 'object' && address !== null ? address.port : 0
+    expectProblem(await send(to, ['GET /healthz HTTP/1.1\r\nHost: a']), 408)
+    impatient.close()
+  })
+
   test('a request that comes byte by byte is answered', async () => {
     const answer = await send(port, [...get('/healthz')], 1)
     expect(bodyOf(answer)).toEqual({ status: 'healthy' })
