@@ -24,7 +24,7 @@ import {
 } from './publishing.ts'
 
 // The sequences of the publication through `sync` and the API, on any store. The fold's own tests are in fold.test.ts and
-// route-grace.test.ts. 24 needs ConfigMap sources and 32 needs cursors: they come with those.
+// route-grace.test.ts. 32 is in api-walk.test.ts; 24 needs ConfigMap sources, and comes with those.
 
 const manifestsOf = (yaml: string): readonly Manifest[] => parseAllDocuments(yaml).map((document) => document.toJS())
 const healthyYaml = readFileSync(new URL('scenarios/route-grace/before.yaml', import.meta.url), 'utf8')
