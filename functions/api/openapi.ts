@@ -180,7 +180,11 @@ const filters: Readonly<Record<string, Omit<Parameter, 'name'>>> = {
     'The `nextCursor` of the page before, unchanged. It carries its filters: they may be left out, but must not differ.',
     text,
   ),
-  search: inQuery('Only servers with this text in name, title or description; case is ignored.', text, 'github'),
+  search: inQuery(
+    'Only servers with every one of these words in name, title or description; case is ignored.',
+    { ...text, maxLength: 200 },
+    'github',
+  ),
   version: inQuery('Only this version, or with `latest` the latest of each server.', text, 'latest'),
   updated_since: inQuery('Only what changed after this time, deleted entries included.', time),
   include_deleted: inQuery(
