@@ -75,10 +75,12 @@ function load(base: string, path: string, etag: string): number {
 }
 
 async function compareWithBare(): Promise<void> {
-  if (spawnSync('wrk', ['-v']).error !== undefined) {
-    console.log('wrk is not installed (apt-get install wrk): installing it')
-    spawnSync('apt-get', ['install', '-y', 'wrk'], { stdio: 'ignore' })
+  const hasWrk = (): boolean => spawnSync('wrk', ['-v']).error === undefined
+  if (!hasWrk()) {
+    console.log('wrk is not here: installing the Debian package, once')
+    for (const step of [['update'], ['install', '-y', 'wrk']]) spawnSync('apt-get', step, { stdio: 'ignore' })
   }
+  if (!hasWrk()) return console.log('serve: NOT measured against a bare server, since wrk cannot be installed here')
   const [ours, bare] = [await start('ours'), await start('bare')]
   try {
     for (const { title, path, isKnown } of REQUESTS) {
