@@ -19,6 +19,15 @@ export type Position = { readonly name: string; readonly version: string }
 
 export type Page = { readonly rows: readonly number[]; readonly next: Position | undefined }
 
+const lowered = new WeakMap<Columns, string>()
+
+/** All names in lower case, made once. They are ASCII, so their places stay. */
+const lowerNames = (columns: Columns): string => {
+  const known = lowered.get(columns) ?? columns.text.slice(0, columns.ends[columns.count - 1] ?? 0).toLowerCase()
+  lowered.set(columns, known)
+  return known
+}
+
 /** Marks the rows in which a word stands, by looking through all their texts at once. */
 const markWord = (columns: Columns, word: string, marks: Uint8Array): void => {
   const { count, text, ends } = columns
@@ -34,9 +43,8 @@ const markWord = (columns: Columns, word: string, marks: Uint8Array): void => {
       } else at = within.indexOf(word, at + 1)
     }
   }
-  const names = text.slice(0, ends[count - 1] ?? 0)
   const searchFrom = ends[2 * count - 1] ?? 0
-  mark(0, names.toLowerCase(), 0)
+  mark(0, lowerNames(columns), 0)
   mark(2 * count, text.slice(searchFrom), searchFrom)
 }
 
@@ -49,7 +57,12 @@ const markSelected = (columns: Columns, query: ListQuery): Uint8Array | undefine
   for (const word of words) {
     const marks = new Uint8Array(columns.count)
     markWord(columns, word, marks)
-    for (let row = 0; row < columns.count; row++) selected[row] = (selected[row] ?? 0) & (marks[row] ?? 0)
+    let isAny = 0
+    for (let row = 0; row < columns.count; row++) {
+      selected[row] = (selected[row] ?? 0) & (marks[row] ?? 0)
+      isAny |= selected[row] ?? 0
+    }
+    if (isAny === 0) return selected
   }
   for (let row = 0; row < columns.count; row++) {
     if (updatedSince !== undefined && !((columns.updatedAt[row] ?? 0) > updatedSince)) selected[row] = 0

@@ -3,6 +3,7 @@ import { digestOf } from '../../core/model/digest.ts'
 import { findVersion, findVersions } from '../../core/serve/find-rows.ts'
 import { slicesOf } from '../../core/serve/layout.ts'
 import { selectPage } from '../../core/serve/select-rows.ts'
+import { inParallel } from '../publication/in-parallel.ts'
 import type { OpenPublication } from '../publication/open-publication.ts'
 import { encodeCursor } from './cursor.ts'
 import type { ListRequest } from './parse-list.ts'
@@ -74,17 +75,18 @@ const SCHEMA =
 
 /**
  * The whole registry as one upstream file: the server.json of every latest entry. It may be large, so it is given piece
- * by piece; all of it is read once before the first piece goes out, so that what is damaged is known before.
+ * by piece. All of it is read once before the first piece goes out, so that what is damaged is known before; what does
+ * not fit into the memory for chunks is read twice.
  */
-export const answerFile = async ({
-  columns,
-  layout,
-  document,
-  read,
-}: OpenPublication): Promise<{ readonly etag: string; readonly pieces: AsyncIterable<Bytes> }> => {
+export const answerFile = async (
+  { columns, layout, document, read }: OpenPublication,
+  isWanted: (etag: string) => boolean,
+): Promise<{ readonly etag: string; readonly pieces: AsyncIterable<Bytes> | undefined }> => {
+  const etag = `${document.slice(0, 16)}.file`
+  if (!isWanted(etag)) return { etag, pieces: undefined }
   const [from, to] = layout.runs
   const slices = slicesOf(layout, columns, from, to)
-  for (const slice of slices) await read(slice)
+  await inParallel(slices, read)
   const newest = columns.updatedAt.reduce((a, b) => Math.max(a, b), 0)
   const serversIn = (bytes: Bytes, first: number): Bytes => {
     const parts: Bytes[] = []
@@ -104,5 +106,5 @@ export const answerFile = async ({
     }
     yield encode(`]},"meta":{"last_updated":"${new Date(newest).toISOString()}"},"version":"1.0.0"}`)
   }
-  return { etag: `${document.slice(0, 16)}.file`, pieces: pieces() }
+  return { etag, pieces: pieces() }
 }

@@ -9,7 +9,19 @@ import { createHotAnswers } from './hot-answers.ts'
 import { openApiDocument, openApiJson } from './openapi.ts'
 import { findRepeated, parseIncludeDeleted, parseList } from './parse-list.ts'
 import { type Problem, problem, problemJson } from './problem.ts'
-import { CORS, headersOf, problemHeaders, problemOf, sendJson, sendProblem, sendText, streamOf } from './send.ts'
+import {
+  BRIEFLY,
+  CORS,
+  headersOf,
+  NO_REGISTRY,
+  problemHeaders,
+  problemOf,
+  sendJson,
+  sendProblem,
+  sendText,
+  streamOf,
+  unavailable,
+} from './send.ts'
 
 export type ApiOptions = {
   readonly version?: string
@@ -47,6 +59,14 @@ export const createApi = (reader: Reader, { version = 'unknown', compresses = fa
   const hot = createHotAnswers(reader, compresses)
   const openApi = openApiJson(version)
   const docs = docsPage(openApiDocument(version))
+  /** For what is the same in every registry, and must not be there for one that is not. */
+  const ofRegistry = (handle: (c: Context) => Response) => async (c: Context) => {
+    const registry = c.req.param('registry')
+    const known = registry === undefined ? [] : await reader.registries()
+    return registry === undefined || known.length === 0 || known.includes(registry)
+      ? handle(c)
+      : sendProblem(c, NO_REGISTRY)
+  }
   const get = (path: string, handle: (c: Context) => Response | Promise<Response>): void => {
     app.get(path, (c) => {
       const refused = refuse(c)
@@ -74,41 +94,60 @@ export const createApi = (reader: Reader, { version = 'unknown', compresses = fa
     for (const path of NAMES) {
       get(`${base}${path}/versions`, (c) => {
         const { searchParams } = new URL(c.req.url)
-        const isDeletedToo = findRepeated(searchParams) ?? parseIncludeDeleted(c.req.query('include_deleted'))
+        const isDeletedToo = findRepeated(searchParams) ?? parseIncludeDeleted(searchParams.get('include_deleted'))
         if (typeof isDeletedToo !== 'boolean') return sendProblem(c, isDeletedToo)
         const name = nameIn(c)
         return answer(c, (publication) => answerVersions(publication, name, isDeletedToo))
       })
       get(`${base}${path}/versions/:version`, (c) => {
         const { searchParams } = new URL(c.req.url)
-        const isDeletedToo = findRepeated(searchParams) ?? parseIncludeDeleted(c.req.query('include_deleted'))
+        const isDeletedToo = findRepeated(searchParams) ?? parseIncludeDeleted(searchParams.get('include_deleted'))
         if (typeof isDeletedToo !== 'boolean') return sendProblem(c, isDeletedToo)
         const [name, wanted] = [nameIn(c), c.req.param('version') ?? '']
         return answer(c, (publication) => answerVersion(publication, name, wanted, isDeletedToo))
       })
     }
     for (const kind of ['skills', 'plugins'])
-      get(`${base}/x/dev.toolhive/${kind}`, (c) => sendJson(c, `{"${kind}":[],"metadata":{"count":0}}`))
+      get(
+        `${base}/x/dev.toolhive/${kind}`,
+        ofRegistry((c) => sendJson(c, `{"${kind}":[],"metadata":{"count":0}}`)),
+      )
   }
 
   get('/registry/:registry/registry.json', async (c) => {
-    const given = await reader.ask(c.req.param('registry'), answerFile)
+    const isWanted = (etag: string): boolean =>
+      c.req.method !== 'HEAD' && findKnown(c.req.header('If-None-Match'), etag) === undefined
+    const given = await reader.ask(c.req.param('registry'), (publication) => answerFile(publication, isWanted))
     if (given.kind !== 'answer') return sendProblem(c, problemOf(given))
-    const file = given.value
-    const headers = headersOf(file.etag, given.age, false)
-    if (findKnown(c.req.header('If-None-Match'), file.etag) !== undefined) return c.body(null, 304, headers)
-    return c.body(streamOf(file.pieces), 200, headers)
+    const { etag, pieces } = given.value
+    const headers = headersOf(etag, given.age, false)
+    if (pieces !== undefined) return c.body(streamOf(pieces), 200, headers)
+    return c.body(null, findKnown(c.req.header('If-None-Match'), etag) === undefined ? 200 : 304, headers)
   })
-  get('/v1/registries', async (c) => sendJson(c, JSON.stringify({ registries: (await reader.health()).registries })))
+  get('/v1/registries', async (c) => {
+    const { registries, problem: why } = await reader.health()
+    if (registries.length === 0 && why !== undefined) return sendProblem(c, unavailable(why.detail))
+    return sendJson(c, JSON.stringify({ registries }))
+  })
   get('/v1/registries/:registry', async (c) => {
-    const found = (await reader.health()).registries.find(({ name }) => name === c.req.param('registry'))
-    if (found === undefined) return sendProblem(c, problem(404, 'RegistryNotFound', 'Registry not found'))
-    return sendJson(c, JSON.stringify(found))
+    const { registries, problem: why } = await reader.health()
+    if (registries.length === 0 && why !== undefined) return sendProblem(c, unavailable(why.detail))
+    const found = registries.find(({ name }) => name === c.req.param('registry'))
+    return found === undefined ? sendProblem(c, NO_REGISTRY) : sendJson(c, JSON.stringify(found))
   })
-  get('/v1/sources', async (c) => sendJson(c, JSON.stringify({ sources: await reader.sources() })))
+  get('/v1/sources', async (c) => {
+    const sources = await reader.sources()
+    return sources === undefined ? sendProblem(c, unavailable()) : sendJson(c, JSON.stringify({ sources }))
+  })
   for (const root of ['', '/registry/:registry']) {
-    get(`${root}/openapi.json`, (c) => sendText(c, openApi, 'application/json'))
-    get(`${root}/openapi.yaml`, (c) => sendText(c, openApi, 'application/yaml'))
+    get(
+      `${root}/openapi.json`,
+      ofRegistry((c) => sendText(c, openApi, 'application/json')),
+    )
+    get(
+      `${root}/openapi.yaml`,
+      ofRegistry((c) => sendText(c, openApi, 'application/yaml')),
+    )
   }
   get('/docs', (c) => sendText(c, docs, 'text/html; charset=utf-8'))
   get('/healthz', (c) => sendJson(c, '{"status":"healthy"}'))
@@ -144,7 +183,11 @@ export const createApi = (reader: Reader, { version = 'unknown', compresses = fa
     const { pathname, search } = new URL(c.req.url)
     // One slash in front: two would name another host.
     if (/[^/]\/+$/.test(pathname))
-      return c.body(null, 308, { ...CORS, Location: `/${pathname.replace(/^\/+|\/+$/g, '')}${search}` })
+      return c.body(null, 308, {
+        ...CORS,
+        'Cache-Control': BRIEFLY,
+        Location: `/${pathname.replace(/^\/+|\/+$/g, '')}${search}`,
+      })
     return sendProblem(
       c,
       problem(

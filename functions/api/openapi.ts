@@ -151,7 +151,7 @@ const schemas: OpenApiDocument['components']['schemas'] = {
     data: object(['servers'], { servers: listOf(schemaOf('Server')) }),
   }),
   Readiness: object(['status', 'registries'], {
-    status: { ...text, enum: STANDINGS, description: 'The worst of all registries.' },
+    status: { ...text, enum: [...STANDINGS, 'private'], description: 'The worst of all registries.' },
     detail: text,
     registries: listOf(schemaOf('Registry')),
   }),
@@ -251,7 +251,7 @@ const get = (
   },
 })
 
-const READ = [304, 400, 404, 414, 501, 503]
+const READ = [304, 400, 404, 414, 422, 501, 503]
 
 /** The MCP Registry API below a base; `ending` tells its operation ids apart, `takes` is what the base itself takes. */
 const serversBelow = (base: string, ending: string, whose: string, takes: readonly string[]): Paths => ({
@@ -259,7 +259,7 @@ const serversBelow = (base: string, ending: string, whose: string, takes: readon
     `listServers${ending}`,
     `A page of the servers of ${whose}. Filters combine; parameters that are not named here are ignored.`,
     'ServerList',
-    [...READ, 422],
+    READ,
     [...takes, ...Object.keys(filters)],
   ),
   [`${base}/servers/{serverName}/versions`]: get(

@@ -15,12 +15,20 @@ const MOST = 100
 
 /** As long as a name can be. Every word is looked for in every entry, and a cursor that carries them must fit into a URL. */
 const LONGEST_SEARCH = 200
+/** Each of them is looked for in all entries. */
+const MOST_WORDS = 10
 
 // As RFC 3339 has it: a date, a time, and where on earth it is meant.
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,30})?(Z|[+-]\d\d:\d\d)$/i
 
+/** `Date.parse` takes the 30th of February for the 2nd of March. */
+const isDay = (text: string): boolean => {
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day && text.slice(11, 13) !== '24'
+}
+
 const parseTime = (text: string): number | undefined => {
-  const time = RFC_3339.test(text) ? Date.parse(text.toUpperCase()) : Number.NaN
+  const time = RFC_3339.test(text) && isDay(text) ? Date.parse(text.toUpperCase()) : Number.NaN
   return Number.isNaN(time) ? undefined : time
 }
 
@@ -33,8 +41,8 @@ export const findRepeated = (search: URLSearchParams): Problem | undefined => {
     : problem(400, 'ParameterRepeated', `A parameter was given more than once: ${repeated.slice(0, 40)}`)
 }
 
-export const parseIncludeDeleted = (text: string | undefined): boolean | Problem => {
-  if (text === undefined || text === 'false') return false
+export const parseIncludeDeleted = (text: string | null | undefined): boolean | Problem => {
+  if (text === null || text === undefined || text === '' || text === 'false') return false
   return text === 'true' || problem(422, 'ParameterInvalid', 'include_deleted must be true or false')
 }
 
@@ -83,6 +91,8 @@ export const parseList = (search: URLSearchParams): ListRequest | Problem => {
   const { search: sought = '', updated_since: since, include_deleted: deleted, version } = parameters
   if (sought.length > LONGEST_SEARCH)
     return problem(422, 'ParameterInvalid', `search has at most ${LONGEST_SEARCH} characters`)
+  const words = wordsOf(sought)
+  if (words.length > MOST_WORDS) return problem(422, 'ParameterInvalid', `search has at most ${MOST_WORDS} words`)
   const updatedSince = since === undefined ? undefined : parseTime(since)
   if (since !== undefined && updatedSince === undefined)
     return problem(
@@ -98,7 +108,7 @@ export const parseList = (search: URLSearchParams): ListRequest | Problem => {
     kind: 'list',
     parameters,
     query: {
-      words: wordsOf(sought),
+      words,
       version,
       updatedSince,
       includesDeleted: includesDeleted || since !== undefined,

@@ -14,7 +14,7 @@ export const CORS = {
 }
 const JSON_HEADERS = { ...CORS, 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' }
 const CACHED = 'public, max-age=30, stale-while-revalidate=60, stale-if-error=86400'
-const BRIEFLY = 'public, max-age=5'
+export const BRIEFLY = 'public, max-age=5'
 
 export const problemHeaders = ({ headers }: Problem): Record<string, string> => ({
   ...JSON_HEADERS,
@@ -58,11 +58,15 @@ export const headersOf = (etag: string, age: number | undefined, compresses: boo
   ...(age !== undefined && { Age: String(age) }),
 })
 
+export const NO_REGISTRY = problem(404, 'RegistryNotFound', 'Registry not found')
+
+export const unavailable = (detail = 'Nothing can be said of it at the moment.'): Problem =>
+  problem(503, 'StoreUnavailable', detail, { 'Retry-After': '5' })
+
 /** Why there is no answer. */
 export const problemOf = (answer: Answer<unknown>): Problem => {
-  if (answer.kind === 'unknownRegistry') return problem(404, 'RegistryNotFound', 'Registry not found')
-  if (answer.kind === 'unavailable') return problem(503, 'StoreUnavailable', answer.detail, { 'Retry-After': '5' })
-  return problem(404, 'ServerNotFound', 'Server not found')
+  if (answer.kind === 'unknownRegistry') return NO_REGISTRY
+  return answer.kind === 'unavailable' ? unavailable(answer.detail) : problem(404, 'ServerNotFound', 'Server not found')
 }
 
 /** Piece by piece, as fast as it is taken. */

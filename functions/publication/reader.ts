@@ -30,13 +30,15 @@ export type Reader = {
   /** What is served now, where that is known without asking anybody. */
   readonly current: (registry: string | undefined) => OpenPublication | undefined
   readonly health: () => Promise<Health>
-  /** How the sources of all registries stood at their last sync. */
-  readonly sources: () => Promise<readonly SourceHealth[]>
+  /** How the sources of all registries stood at their last sync; `undefined` where that cannot be told. */
+  readonly sources: () => Promise<readonly SourceHealth[] | undefined>
   /** The registries in order, as far as the store could be asked. */
   readonly registries: () => Promise<readonly string[]>
 }
 
 type Due = ReturnType<typeof whenDue>
+
+const names = ({ registries }: Index): readonly string[] => registries.map(({ name }) => name)
 
 const DEFAULT_SERVE: Index['serve'] = { maxAge: 30_000, staleAfter: 3_600_000 }
 const NOTHING_YET = 'Nothing has been published yet.'
@@ -50,12 +52,12 @@ export const createReader = (
 ): Reader => {
   const { now } = clock
   const cache = createChunkCache()
-  const heartbeat = createHeartbeat(store, now, tellOperator)
   const slots = new Map<string, { readonly slot: RegistrySlot; readonly due: Due; readonly again: Due }>()
   let index: Index | undefined
   let indexProblem: ReadProblem | undefined
   const settings = (): Index['serve'] => index?.serve ?? DEFAULT_SERVE
   const maxAge = (): number => settings().maxAge
+  const heartbeat = createHeartbeat(store, clock, maxAge, tellOperator)
 
   const lookAtIndex = async (): Promise<ReadProblem | undefined> => {
     try {
@@ -64,6 +66,7 @@ export const createReader = (
       if (index !== undefined && found.value.at < index.at)
         return { status: 'stale', detail: `The store returned an older index: of ${found.value.at} after ${index.at}.` }
       index = found.value
+      for (const name of slots.keys()) if (!names(index).includes(name)) slots.delete(name)
       return undefined
     } catch (error) {
       return problemOf(error, tellOperator)
@@ -142,7 +145,7 @@ export const createReader = (
   return {
     current: (registry) => {
       if (index === undefined || isPrivate() || indexDue.isDue()) return undefined
-      const known = slots.get(registry ?? index.registries[0]?.name ?? '')
+      const known = slots.get(registry ?? names(index)[0] ?? '')
       return known === undefined || known.due.isDue() || known.slot.problem() !== undefined
         ? undefined
         : known.slot.newest()
@@ -163,25 +166,21 @@ export const createReader = (
     },
     sources: async () => {
       const known = await freshIndex()
-      if (known === undefined || isPrivate()) return []
-      const beats = await Promise.all(known.registries.map(({ name }) => heartbeat(name, maxAge())))
-      return beats.flatMap(({ sources }) => sources)
+      if (known === undefined) return indexProblem === undefined ? [] : undefined
+      if (isPrivate()) return undefined
+      const beats = await Promise.all(names(known).map((name) => heartbeat(name, false)))
+      const isUnknown = beats.some(({ problem, sources }) => problem !== undefined && sources.length === 0)
+      return isUnknown ? undefined : beats.flatMap(({ sources }) => sources)
     },
     health: async () => {
       const known = await freshIndex()
       if (known === undefined) return { registries: [], problem: indexProblem }
       if (isPrivate()) return { registries: [], problem: { status: 'private', detail: PRIVATE } }
       const registries = await Promise.all(
-        known.registries.map(async ({ name }) =>
-          healthOf(
-            name,
-            await freshSlot(name),
-            indexProblem,
-            await heartbeat(name, maxAge()),
-            settings().staleAfter,
-            now(),
-          ),
-        ),
+        names(known).map(async (name) => {
+          const [slot, beat] = await Promise.all([freshSlot(name), heartbeat(name, true)])
+          return healthOf(name, slot, indexProblem, beat, settings().staleAfter, now())
+        }),
       )
       return { registries, problem: indexProblem }
     },

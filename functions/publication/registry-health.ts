@@ -4,7 +4,7 @@ import { registryKeys } from './keys.ts'
 import { readJson } from './objects.ts'
 import { problemOf, type ReadProblem, type RegistrySlot } from './registry-slot.ts'
 import { isReport, type Report } from './report.ts'
-import { RETRY } from './when-due.ts'
+import { type Clock, whenDue } from './when-due.ts'
 
 /** How a registry stands, in words that everyone may read. Ages are seconds. */
 export type RegistryHealth = {
@@ -50,26 +50,41 @@ const sourceHealth = (
   attempts,
 })
 
-/** When the last sync was, asked of the store at most as often as the pointer is. */
-export const createHeartbeat = (store: BlobStore, now: () => number, tellOperator: (message: string) => void) => {
-  const heartbeats = new Map<string, Heartbeat & { readonly readAt: number }>()
-  return async (registry: string, maxAge: number): Promise<Heartbeat> => {
-    const known = heartbeats.get(registry)
-    // A clock may have been set back.
-    if (known !== undefined && Math.abs(now() - known.readAt) < Math.min(maxAge, known.problem ? RETRY : maxAge))
-      return known
-    let { at, sources } = known ?? { at: undefined, sources: [] }
-    let problem: ReadProblem | undefined
-    try {
-      const found = await readJson(store, registryKeys(registry).report, isReport)
-      const time = Date.parse(found?.value.at ?? '')
-      if (!Number.isNaN(time)) at = time
-      if (found !== undefined) sources = found.value.sources.map((source) => sourceHealth(registry, source))
-    } catch (error) {
-      problem = problemOf(error, tellOperator)
-    }
-    heartbeats.set(registry, { at, sources, problem, readAt: now() })
-    return { at, sources, problem }
+/** When the last sync was, asked of the store as seldom and as patiently as the pointer is. */
+export const createHeartbeat = (
+  store: BlobStore,
+  clock: Clock,
+  maxAge: () => number,
+  tellOperator: (message: string) => void,
+) => {
+  const beats = new Map<string, { known: Heartbeat | undefined; readonly due: ReturnType<typeof whenDue> }>()
+  const beatOf = (registry: string) => {
+    const before = beats.get(registry)
+    if (before !== undefined) return before
+    const due = whenDue(clock, maxAge, async () => {
+      const { at, sources } = beat.known ?? { at: undefined, sources: [] }
+      try {
+        const found = await readJson(store, registryKeys(registry).report, isReport)
+        const time = Date.parse(found?.value.at ?? '')
+        beat.known = {
+          at: Number.isNaN(time) ? at : time,
+          sources: found?.value.sources.map((source) => sourceHealth(registry, source)) ?? sources,
+          problem: undefined,
+        }
+      } catch (error) {
+        beat.known = { at, sources, problem: problemOf(error, tellOperator) }
+      }
+      return beat.known.problem === undefined
+    })
+    const beat: { known: Heartbeat | undefined; readonly due: typeof due } = { known: undefined, due }
+    beats.set(registry, beat)
+    return beat
+  }
+  /** `hasSomething`: is there an answer without it? Then nobody waits long for it. */
+  return async (registry: string, hasSomething: boolean): Promise<Heartbeat> => {
+    const beat = beatOf(registry)
+    await beat.due.refresh(hasSomething || beat.known !== undefined)
+    return beat.known ?? { at: undefined, sources: [], problem: undefined }
   }
 }
 

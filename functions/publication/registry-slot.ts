@@ -119,7 +119,10 @@ export const createSlot = (
       }),
     isHeard: ({ publication }) => heard === publication,
     hear: ({ publication }) => {
-      if (isOpen(publication)) heard = publication
+      if (!isOpen(publication)) return
+      heard = publication
+      // The one before was for the case that this one is damaged; by now it would be opened again.
+      opened = opened.slice(-1)
     },
     pointer: () => known?.pointer,
     problem: () => problem,
@@ -136,8 +139,10 @@ export const createSlot = (
       }
     },
     distrust: (publication, error) => {
-      problem = problemOf(error, tellOperator)
-      if (publication === opened.at(-1)) distrusted = publication
+      if (publication === opened.at(-1)) {
+        problem = problemOf(error, tellOperator)
+        distrusted = publication
+      }
       opened = opened.filter((each) => each !== publication)
     },
   }

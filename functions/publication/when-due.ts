@@ -32,7 +32,11 @@ export const whenDue = (clock: Clock, maxAge: () => number, work: () => Promise<
       if (!isDue() && running === undefined) return
       running ??= run()
       if (!hasSomething) return running
-      if (isGood) return Promise.race([running, wait(PATIENCE)])
+      // Who has waited in vain has waited for all others.
+      const isSlow = (): void => {
+        if (running !== undefined) isGood = false
+      }
+      if (isGood) return Promise.race([running, wait(PATIENCE).then(isSlow)])
       // Nobody waits for it: what it throws is told when somebody does.
       running.catch(() => {})
     },
