@@ -28,6 +28,10 @@ export type CrashingStore = {
   readonly clone?: (from: string, to: string) => void
   /** Which syncs are killed; all of them unless said otherwise. */
   readonly cases?: readonly Crash[]
+  /** Where it is killed; before and after every call unless said otherwise. */
+  readonly isPoint?: (call: string, when: KillPoint['when']) => boolean
+  /** How often it is killed by the clock. */
+  readonly moments?: number
   /** What a store keeps for itself, and must not keep for long. */
   readonly leftovers?: (url: string) => readonly string[]
 }
@@ -108,7 +112,7 @@ const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<rea
 /** Runs the suite of crashes against a kind of store. */
 export const describeCrashes = (
   name: string,
-  { url, environment, clone, leftovers, cases = CRASHES }: CrashingStore,
+  { url, environment, clone, leftovers, cases = CRASHES, isPoint = () => true, moments = 30 }: CrashingStore,
 ): void => {
   let script = ''
   beforeAll(async () => {
@@ -249,15 +253,14 @@ export const describeCrashes = (
     return problems
   }
 
-  describe(`${name}, where a sync is killed`, { timeout: 600_000 }, () => {
+  describe(`${name}, where a sync is killed`, { timeout: 900_000 }, () => {
     test.for(cases)('before or after any call of $title, nothing is lost and nothing stays', async (crash) => {
       const place = `c${CRASHES.indexOf(crash)}`
       const rehearsed = await rehearse(crash, place)
       const { calls, job } = rehearsed
-      const points = calls.flatMap((_, call): readonly KillPoint[] => [
-        { when: 'before', call },
-        { when: 'after', call },
-      ])
+      const points = calls.flatMap((name, call): readonly KillPoint[] =>
+        (['before', 'after'] as const).filter((when) => isPoint(name, when)).map((when) => ({ when, call })),
+      )
       const problems = await inParallel(points, async (kill) => {
         const own = `${place}-${kill.when}-${kill.call}`
         const where = `${kill.when} ${calls[kill.call]}`
@@ -267,7 +270,7 @@ export const describeCrashes = (
         if (signal !== 'SIGKILL') return [`${where}: it was not killed: ${await output}`]
         return (await examine(rehearsed, own, kill.call % 8 === 0)).map((problem) => `${where}: ${problem}`)
       })
-      const kinds = [...Map.groupBy(calls, (call) => call.split(' ')[0])]
+      const kinds = [...Map.groupBy(points, ({ when, call }) => `${when} ${calls[call]?.split(' ')[0]}`)]
       console.log(
         `${name}: ${crash.title}: ${points.length} points (${kinds.map(([kind, { length }]) => `${length} ${kind}`).join(', ')})`,
       )
@@ -279,8 +282,8 @@ export const describeCrashes = (
       if (crash === undefined) throw new Error('there is no such case')
       const rehearsed = await rehearse(crash, 'm')
       let killed = 0
-      const moments = Array.from({ length: 30 }, (_, index) => index * 4)
-      const problems = await inParallel(moments, async (moment) => {
+      const times = Array.from({ length: moments }, (_, index) => (index * 120) / moments)
+      const problems = await inParallel(times, async (moment) => {
         const own = `m-${moment}`
         await duplicate(rehearsed, own)
         const { child, exit } = start({ ...rehearsed.job, url: below(url, own) })
@@ -291,7 +294,7 @@ export const describeCrashes = (
         return (await examine(rehearsed, own, moment % 16 === 0)).map((problem) => `after ${moment} ms: ${problem}`)
       })
       expect(killed).toBeGreaterThan(0)
-      console.log(`${name}: ${killed} of ${moments.length} syncs were killed on their way`)
+      console.log(`${name}: ${killed} of ${moments} syncs were killed on their way`)
       expect(problems).toEqual([])
     })
   })

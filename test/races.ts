@@ -49,5 +49,5 @@ export const describeRaces = (name: string, open: () => Promise<() => Promise<Bl
     // The last snapshot of all is the one that is served.
     const last = await openPublishing(store).entries()
     expect(JSON.stringify(last)).toContain(`Round ${rounds - 1}, sync ${SYNCS - 1}`)
-  }, 600_000)
+  }, 900_000)
 }

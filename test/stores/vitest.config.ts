@@ -6,8 +6,8 @@ export default defineConfig({
     include: ['test/stores/**/*.test.ts'],
     globalSetup: ['test/stores/global-setup.ts'],
     setupFiles: ['test/seed.ts'],
-    // They wait for servers more than they compute.
-    maxWorkers: 5,
+    // The servers run on the same machine: more at once would make them wait for each other until they give up.
+    maxWorkers: 2,
     testTimeout: 180_000,
     hookTimeout: 180_000,
     // What a developer is signed in to must not decide a test, and nobody is asked for a role.
