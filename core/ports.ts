@@ -1,5 +1,6 @@
 import type { Bytes } from './model/bytes.ts'
 import type { Manifests } from './model/manifests.ts'
+import type { Scope, SnapshotReading } from './model/snapshot.ts'
 
 /** Reads all documents under a path. A path that cannot be read throws: a partial read is no read. */
 export type ReadManifests = (path: string) => Promise<Manifests>
@@ -26,4 +27,78 @@ export interface BlobStore {
   list(folder: string): Promise<readonly string[]>
   /** Deleting what is not there is done already. */
   delete(key: string): Promise<void>
+}
+
+/** Which cluster: by default that of the current context of the default kubeconfig. */
+export type ClusterAccess = { readonly kubeconfig?: string; readonly context?: string }
+
+/** What a source asks of its cluster. */
+export type ClusterQuestion = { readonly source: string; readonly scope: Scope; readonly gatewayApi: boolean }
+
+/** What an owner is told about an object, as a Kubernetes Event on it. `key` is the same while nothing changes. */
+export type ClusterEvent = {
+  readonly key: string
+  readonly object: {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly namespace: string
+    readonly name: string
+    readonly uid: string
+  }
+  readonly reason: string
+  readonly message: string
+}
+
+export type LeaseOptions = {
+  readonly name: string
+  readonly namespace: string
+  readonly duration: number
+  readonly renewDeadline: number
+  readonly retryPeriod: number
+}
+
+/** The right of one of several to publish. */
+export type Leadership = {
+  readonly isHeld: () => boolean
+  /** Gives the lease back, so that another need not wait for it to run out. */
+  readonly release: () => Promise<void>
+}
+
+/** A copy of what a source reads, kept up to date. */
+export type ClusterWatch = {
+  /** As it is now; undefined while a part of it is not being watched. */
+  readonly reading: () => SnapshotReading | undefined
+}
+
+/** How a cluster answers to what a source needs of it. */
+export type ClusterCheck = {
+  readonly what: string
+  readonly isFine: boolean
+  /** Is a source without it a failed one? */
+  readonly isNeeded: boolean
+  readonly fix?: string
+}
+
+/** A cluster that can be reached. Failures throw an OperationError. */
+export interface Cluster {
+  readonly server: string
+  readonly context: string
+  /** All that is asked for, whole. */
+  read(question: ClusterQuestion): Promise<SnapshotReading>
+  /** Until the signal ends. `onChange` is called when anything that is read has changed. */
+  watch(
+    question: ClusterQuestion,
+    signal: AbortSignal,
+    onChange: () => void,
+    onProblem: (text: string) => void,
+  ): ClusterWatch
+  /** Tries to get and keep the lease until the signal ends; `onChange` when it was won or lost. */
+  lead(options: LeaseOptions, signal: AbortSignal, onChange: () => void, onProblem: (text: string) => void): Leadership
+  /** Tells owners; what was told already is not repeated. What cannot be told is said. */
+  tell(events: readonly ClusterEvent[]): Promise<string | undefined>
+  /** What a source needs, one by one. */
+  check(
+    question: ClusterQuestion,
+    others: { readonly lease?: LeaseOptions; readonly events: boolean },
+  ): Promise<readonly ClusterCheck[]>
 }

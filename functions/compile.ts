@@ -5,9 +5,9 @@ import type { RouteWalk } from '../core/discover/route/walk.ts'
 import type { Candidate } from '../core/model/candidate.ts'
 import { type Finding, findingOf } from '../core/model/finding.ts'
 import type { Manifests } from '../core/model/manifests.ts'
-import { parseSnapshot, type SnapshotReading } from '../core/model/parse-snapshot.ts'
+import { parseSnapshot } from '../core/model/parse-snapshot.ts'
 import { sourceSubject } from '../core/model/resource.ts'
-import type { ReadAs, Snapshot } from '../core/model/snapshot.ts'
+import type { ReadAs, Snapshot, SnapshotReading } from '../core/model/snapshot.ts'
 import type { Config, RegistryConfig } from './config/config.ts'
 
 /** What a compile gives: each registry in order, all findings, and the snapshots and walks that they speak of. */

@@ -1,8 +1,8 @@
+import { inParallel } from '../core/model/in-parallel.ts'
 import { timeOf } from '../core/model/publication.ts'
 import type { BlobStore } from '../core/ports.ts'
 import type { Compilation } from './compile.ts'
 import type { Config } from './config/config.ts'
-import { inParallel } from './publication/in-parallel.ts'
 import { registryKeys } from './publication/keys.ts'
 import { measured } from './publication/measured.ts'
 import { encodeJson } from './publication/objects.ts'
@@ -15,6 +15,7 @@ import { isOutrun, type RoundOutcome, runRound } from './publication/run-round.t
 import { tidy } from './publication/tidy.ts'
 import { untilWon } from './publication/until-won.ts'
 import { withProbe } from './publication/with-probe.ts'
+import { type Tell, tellOwners } from './tell-owners.ts'
 
 export type SyncWorld = {
   readonly store: BlobStore
@@ -22,6 +23,8 @@ export type SyncWorld = {
   /** Reads the cluster of a source whole, or throws. */
   readonly readSource: ReadSource
   readonly onProgress?: (text: string) => void
+  /** Tells the owners in a cluster, where the configuration asks for it. */
+  readonly tell?: Tell
 }
 
 export type SyncOptions = {
@@ -79,17 +82,28 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
     { hasWritten: written.size > 0, settled, registries: round.outcomes },
     now(),
   )
+  const read = [...reads.values()].flatMap((each) => (each.kind === 'read' ? [each] : []))
+  const costs = new Map(
+    read.flatMap(({ reading: { snapshot, cost } }) => (cost === undefined ? [] : [[snapshot.source, cost] as const])),
+  )
+  const snapshots = read.map(({ reading }) => reading.snapshot)
+  const at = timeOf(now())
+  const names = outcomes.map(({ name }) => name)
+  const untold =
+    config.report.events && world.tell !== undefined
+      ? await tellOwners(world.tell, store, names, findings, snapshots, at)
+      : undefined
   const registries = await inParallel(outcomes, async ({ compiled: _, before, ...outcome }) => {
-    const report = reportOf(outcome, settled, findings, {
-      at: timeOf(now()),
+    const report = reportOf(outcome, settled, findings, costs, {
+      at,
       milliseconds: now() - began,
       cost: cost(),
       ...(untidy !== undefined && { retention: untidy.problem }),
+      ...(untold !== undefined && { untold }),
     })
     await store.write(registryKeys(outcome.name).report, encodeJson(report), 'any')
     return { name: outcome.name, report, before }
   })
-  const read = [...reads.values()].flatMap((each) => (each.kind === 'read' ? [each] : []))
   return {
     isComplete:
       !untidy?.isCurrent &&
@@ -100,7 +114,7 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
     compilation: {
       registries: round.compiled,
       findings,
-      snapshots: read.map(({ reading }) => reading.snapshot),
+      snapshots,
       walks: read.flatMap(({ reading, discovery }) =>
         discovery.walks.map((walk) => ({ source: reading.snapshot.source, walk })),
       ),

@@ -16,6 +16,8 @@ const LIBRARIES = {
 const SDKS: Readonly<Record<string, RegExp>> = {
   'adapters/store/s3.ts': /^@aws-sdk\/client-s3$/,
   'adapters/store/azure.ts': /^@azure\/(storage-blob|identity)$/,
+  'adapters/cluster/kubeconfig.ts': /^@kubernetes\/client-node$/,
+  'adapters/cluster/connect.ts': /^@kubernetes\/client-node$/,
 }
 // These run in a Worker, where there is no node: module.
 const ON_THE_EDGE = /^adapters\/store\/(r2|memory|key|store-failure)\.ts$/

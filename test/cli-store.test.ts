@@ -27,6 +27,8 @@ const terminal = (store: BlobStore = openMemoryStore(), config = '') => {
       printError: (text) => void errors.push(text),
       readManifests: createManifestReader(Readable.from([input])),
       readFile: async () => ({ kind: 'absent' }),
+      openCluster: () => Promise.reject(new Error('there is no cluster')),
+      stopped: () => new AbortController().signal,
       openStore: async () => store,
       listen: async (...given) => {
         served.push(given)

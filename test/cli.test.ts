@@ -31,6 +31,8 @@ const waypost = async (args: readonly string[], given: Given = {}) => {
       const text = given.files?.[path]
       return text === undefined ? { kind: 'absent' } : { kind: 'found', text }
     },
+    openCluster: () => Promise.reject(new Error('there is no cluster')),
+    stopped: () => new AbortController().signal,
     openStore: async () => given.store ?? openMemoryStore(),
     listen: async (...server) => {
       served.push(server)

@@ -211,6 +211,8 @@ describe('a store that ignores conditions on writes', () => {
       printError: (text) => void errors.push(text),
       readManifests: createManifestReader(Readable.from([input])),
       readFile: async () => ({ kind: 'absent' }),
+      openCluster: () => Promise.reject(new Error('there is no cluster')),
+      stopped: () => new AbortController().signal,
       openStore: async () => store,
       listen: async () => ({ port: 0, closed: Promise.resolve() }),
     }

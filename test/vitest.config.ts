@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
-    // On real servers, by `npm run test:stores`.
-    exclude: ['test/stores/**'],
+    // On real servers, by `npm run test:stores` and `npm run test:cluster`.
+    exclude: ['test/stores/**', 'test/cluster/**'],
     setupFiles: ['test/seed.ts'],
     // Generous: nothing here is a timed test.
     testTimeout: 60_000,

@@ -1,6 +1,7 @@
 import type { Candidate } from '../model/candidate.ts'
 import { type Finding, findingOf } from '../model/finding.ts'
 import { compareText } from '../model/order.ts'
+import { rbacRules } from '../model/rbac-rule.ts'
 import { type ResourceRef, sourceSubject } from '../model/resource.ts'
 import type { McpResource, Snapshot } from '../model/snapshot.ts'
 import { examine, indexAuthConfigs, type Surroundings } from './examine.ts'
@@ -40,10 +41,12 @@ const walksByResource = (walks: readonly RouteWalk[]): ReadonlyMap<McpResource, 
 }
 
 /** Kinds that could not be read whole are said once, about the source. */
-const unlistedKinds = ({ source, unlisted }: Snapshot): readonly Finding[] =>
-  [...unlisted].map(([kind, state]) =>
-    findingOf(sourceSubject(source), { code: state === 'denied' ? 'KindDenied' : 'KindNotInstalled', kind }),
-  )
+const unlistedKinds = ({ source, unlisted, denials }: Snapshot): readonly Finding[] =>
+  [...unlisted].map(([kind, state]) => {
+    if (state === 'notInstalled') return findingOf(sourceSubject(source), { code: 'KindNotInstalled', kind })
+    const rules = rbacRules(denials.filter((denial) => denial.kind === kind))
+    return findingOf(sourceSubject(source), { code: 'KindDenied', kind, ...(rules.length > 0 && { rules }) })
+  })
 
 /** Which MCP resources of a snapshot ask to be listed, with what, and why the others are not. */
 export const discover = (snapshot: Snapshot, options: DiscoveryOptions): Discovery => {

@@ -33,7 +33,7 @@ export type FindingDetail =
   | { readonly code: 'KindUnknown' }
   | { readonly code: 'SourceUnused' }
   | { readonly code: 'ClaimsUnsupported'; readonly of: 'source' | 'registry' }
-  | { readonly code: 'ResourceInvalid'; readonly file: string; readonly field: string; readonly problem: string }
+  | { readonly code: 'ResourceInvalid'; readonly file?: string; readonly field: string; readonly problem: string }
   | { readonly code: 'ResourceDuplicated'; readonly copies: number }
   | { readonly code: 'NotSelected'; readonly by: 'namespaces' | 'labelSelector' }
   | { readonly code: 'NotExported' }
@@ -47,7 +47,8 @@ export type FindingDetail =
   | { readonly code: 'StatusAssumed'; readonly at?: string }
   | { readonly code: 'RouteWithoutUrl'; readonly route: string }
   | { readonly code: 'PendingGrace'; readonly url: string; readonly until: string }
-  | { readonly code: 'KindNotInstalled' | 'KindDenied'; readonly kind: string }
+  | { readonly code: 'KindNotInstalled'; readonly kind: string }
+  | { readonly code: 'KindDenied'; readonly kind: string; readonly rules?: readonly string[] }
   | { readonly code: 'SourceFailed'; readonly problem: string }
   | { readonly code: 'SourceStale'; readonly problem: string; readonly observedAt: string }
   | {

@@ -1,3 +1,4 @@
+import { assembleSnapshot } from './assemble-snapshot.ts'
 import { canonicalJson, isDeeperThan } from './canonical-json.ts'
 import { type Finding, type FindingDetail, findingOf } from './finding.ts'
 import { isMap } from './is-map.ts'
@@ -6,13 +7,11 @@ import { isWithdrawn } from './opt-out.ts'
 import { compareBy, compareText } from './order.ts'
 import { isKnownKind, parseObject } from './parse-object.ts'
 import { printable } from './printable.ts'
-import { MCP_KINDS, type Subject, subjectKey } from './resource.ts'
-import type { McpResource, ReadAs, Scope, Snapshot, SnapshotObject } from './snapshot.ts'
-
-export type SnapshotReading = { readonly snapshot: Snapshot; readonly findings: readonly Finding[] }
+import { type Subject, subjectKey } from './resource.ts'
+import type { ReadAs, Scope, SnapshotObject, SnapshotReading } from './snapshot.ts'
+import { subjectOf } from './subject-of.ts'
 
 const MAX_DEPTH = 100
-const CLUSTER_SCOPED = ['Namespace', 'GatewayClass']
 
 /** What must not look like a document that lacks some objects, or all of them. */
 const NO_LIST = Symbol('its items are no list')
@@ -34,15 +33,6 @@ const objectsOf = (value: unknown): readonly unknown[] => {
   return value.items.flatMap((item) => objectsOf(isMap(item) ? { ...own, ...item } : item))
 }
 
-/** What a value of any shape calls itself, for a finding about it. */
-const subjectOf = (source: string, object: Readonly<Record<string, unknown>>): Subject => {
-  const meta = isMap(object.metadata) ? object.metadata : {}
-  const word = (value: unknown, otherwise: string): string =>
-    typeof value === 'string' ? printable(value, 253) : otherwise
-  const namespace = CLUSTER_SCOPED.includes(String(object.kind)) ? '' : word(meta.namespace, '') || 'default'
-  return { source, kind: word(object.kind, ''), namespace, name: word(meta.name, '') }
-}
-
 type Copy = { readonly value: unknown; readonly object: SnapshotObject }
 
 /** A copy that keeps something back counts for more than one that says nothing, and that for more than one that opts in. */
@@ -60,37 +50,6 @@ const differing = (copies: readonly Copy[]): readonly SnapshotObject[] => {
     ([a], [b]) => compareText(a, b),
   )
   return [...byContent].sort(order).map(([, { object }]) => object)
-}
-
-const isMcpResource = (object: SnapshotObject): object is McpResource => MCP_KINDS.some((kind) => kind === object.kind)
-
-const assemble = (
-  source: string,
-  readAs: ReadAs,
-  scope: Scope,
-  objects: readonly SnapshotObject[],
-  unreadable: ReadonlySet<string>,
-): Snapshot => {
-  const ofKind = <K extends SnapshotObject['kind']>(kind: K): readonly Extract<SnapshotObject, { kind: K }>[] =>
-    objects.filter((object): object is Extract<SnapshotObject, { kind: K }> => object.kind === kind)
-  return {
-    source,
-    readAs,
-    scope,
-    // A folder in which there is no object of a kind says that there is none.
-    unlisted: new Map(),
-    unreadable,
-    resources: objects.filter(isMcpResource),
-    groups: ofKind('MCPGroup'),
-    externalAuthConfigs: ofKind('MCPExternalAuthConfig'),
-    routes: ofKind('HTTPRoute'),
-    gateways: ofKind('Gateway'),
-    gatewayClasses: ofKind('GatewayClass'),
-    listenerSets: ofKind('ListenerSet'),
-    referenceGrants: ofKind('ReferenceGrant'),
-    services: ofKind('Service'),
-    namespaces: ofKind('Namespace'),
-  }
 }
 
 /** Collects what was read, and what should be said about it. */
@@ -166,5 +125,7 @@ export const parseSnapshot = (source: string, readAs: ReadAs, scope: Scope, mani
     objects.push(first)
     if (others.length > 0) findings.push(findingOf(subject, { code: 'ResourceDuplicated', copies: others.length + 1 }))
   }
-  return { snapshot: assemble(source, readAs, scope, objects, unreadable), findings }
+  // A folder in which there is no object of a kind says that there is none.
+  const whole = { source, readAs, scope, unlisted: new Map(), denials: [], unreadable }
+  return { snapshot: assembleSnapshot(whole, objects), findings }
 }

@@ -60,8 +60,10 @@ export const renderFinding = (finding: Finding): Sentence => {
       )
     case 'ResourceInvalid':
       return say(
-        `${place(at)} in ${finding.file} cannot be read: ${finding.field} ${finding.problem}.`,
-        `Correct ${finding.field}; an API server would refuse this object too.`,
+        `${place(at)}${finding.file === undefined ? '' : ` in ${finding.file}`} cannot be read: ${finding.field} ${finding.problem}.`,
+        finding.file === undefined
+          ? `Correct ${finding.field}.`
+          : `Correct ${finding.field}; an API server would refuse this object too.`,
       )
     case 'ResourceDuplicated':
       return say(
@@ -242,7 +244,9 @@ export const renderFinding = (finding: Finding): Sentence => {
     case 'KindDenied':
       return say(
         `${finding.kind} may not be read, so what depends on it is judged without it.`,
-        `Allow list on ${finding.kind} objects.`,
+        finding.rules === undefined
+          ? `Allow list on ${finding.kind} objects.`
+          : `Add to the role: ${finding.rules.join('; ')}.`,
       )
     case 'SourceFailed':
       return say(

@@ -1,3 +1,4 @@
+import type { Finding } from './finding.ts'
 import type {
   Condition,
   Gateway,
@@ -72,6 +73,15 @@ export type ObjectKind = SnapshotObject['kind']
 /** Why a kind was not listed: discovery answered that it is not installed, or reading it was denied. */
 export type Unlisted = 'notInstalled' | 'denied'
 
+/** What an API server did not allow: what to add to a role. `namespace` is empty where all of them were asked for. */
+export type Denial = {
+  readonly kind: ObjectKind
+  readonly verb: 'get' | 'list' | 'watch'
+  readonly group: string
+  readonly resource: string
+  readonly namespace: string
+}
+
 /** Which MCP resources of a cluster a source takes. Empty means all. */
 export type Scope = { readonly namespaces: readonly string[]; readonly labelSelector: Selector }
 
@@ -82,6 +92,8 @@ export type Snapshot = {
   readonly scope: Scope
   /** Kinds that were not listed whole: nothing of them may be called missing. */
   readonly unlisted: ReadonlyMap<ObjectKind, Unlisted>
+  /** Why a kind is `denied`, where an API server said so. */
+  readonly denials: readonly Denial[]
   /** Objects that are there but cannot be read, by their `subjectKey`: they may not be called missing either. */
   readonly unreadable: ReadonlySet<string>
   readonly resources: readonly McpResource[]
@@ -94,4 +106,14 @@ export type Snapshot = {
   readonly referenceGrants: readonly ReferenceGrant[]
   readonly services: readonly Service[]
   readonly namespaces: readonly Namespace[]
+}
+
+/** What asking an API server cost. */
+export type ReadCost = { readonly requests: number; readonly bytes: number }
+
+/** A snapshot, and what should be said about reading it. */
+export type SnapshotReading = {
+  readonly snapshot: Snapshot
+  readonly findings: readonly Finding[]
+  readonly cost?: ReadCost
 }

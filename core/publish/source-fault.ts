@@ -1,4 +1,5 @@
 import type { Finding } from '../model/finding.ts'
+import { rbacRules, renderDenial } from '../model/rbac-rule.ts'
 import { MCP_KINDS } from '../model/resource.ts'
 import type { ObjectKind, Snapshot } from '../model/snapshot.ts'
 import { kindLossOf } from './guard.ts'
@@ -28,6 +29,14 @@ const isEmpty = ({ unreadable, resources, groups, routes, gateways, services, na
 export const listedKinds = ({ unlisted }: Snapshot): readonly string[] =>
   [...MCP_KINDS, ...ROUTE_KINDS].filter((kind) => !unlisted.has(kind))
 
+/** What to allow: as the API server put it, else by the names of the kinds. */
+const denialOf = ({ denials }: Snapshot, denied: typeof RESOURCES): string => {
+  const told = denials.filter(({ kind }) => denied.some((each) => each.kind === kind))
+  if (told.length === 0)
+    return `reading was denied; allow get, list and watch on ${denied.map(({ resource }) => resource).join(', ')}`
+  return `it may not ${told.map(renderDenial).join(', nor ')}; add to its role: ${rbacRules(told).join('; ')}`
+}
+
 /**
  * Is this read good enough to replace the last one? An unreadable file, a kind that may not be read, or one that was
  * there before and is not installed any more would each look like servers that are gone.
@@ -54,11 +63,7 @@ export const findFault = (
   const denied = RESOURCES.filter(
     ({ kind, isRoute }) => (gatewayApi || !isRoute) && snapshot.unlisted.get(kind) === 'denied',
   )
-  if (denied.length > 0)
-    return {
-      problem: `reading was denied; allow get, list and watch on ${denied.map(({ resource }) => resource).join(', ')}`,
-      kinds: [],
-    }
+  if (denied.length > 0) return { problem: denialOf(snapshot, denied), kinds: [] }
   const kinds = [...MCP_KINDS, ...(gatewayApi ? ROUTE_KINDS : [])].filter(
     (kind) =>
       listedBefore.includes(kind) &&

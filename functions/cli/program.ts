@@ -1,18 +1,22 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import * as z from 'zod'
+import { inParallel } from '../../core/model/in-parallel.ts'
 import { OperationError } from '../../core/model/operation-error.ts'
 import type { ReadAs } from '../../core/model/snapshot.ts'
-import { type Compilation, compileManifests } from '../compile.ts'
+import { type Compilation, compileSnapshots } from '../compile.ts'
 import { configJsonSchema } from '../config/config.ts'
+import { runDoctor } from './doctor-command.ts'
 import { explain, parseTarget } from './explain.ts'
 import { loadConfig } from './load-config.ts'
 import { compilationJson, renderCompilation } from './render-compilation.ts'
 import { runServe } from './serve-command.ts'
+import { sourceReader } from './source-reader.ts'
 import { approve, diff, history, rollback, status } from './store-commands.ts'
 import { runSync } from './sync-command.ts'
+import { runWatch } from './watch-command.ts'
 import { UsageError, type World } from './world.ts'
 
-type Reading = { readonly from: string; readonly as: ReadAs; readonly config?: string; readonly at?: number }
+type Reading = { readonly from?: string; readonly as: ReadAs; readonly config?: string; readonly at?: number }
 
 const parsePort = (text: string): number => {
   const port = Number(text)
@@ -39,7 +43,8 @@ const parseSequence = (text: string): number => {
 
 const compileFrom = async (options: Reading, world: World): Promise<Compilation> => {
   const { config } = await loadConfig(options.config, world)
-  return compileManifests(config, await world.readManifests(options.from), options.as, options.at ?? world.now())
+  const readings = await inParallel(config.sources, sourceReader(options.from, options.as, world))
+  return compileSnapshots(config, readings, options.at ?? world.now())
 }
 
 /** The commands. Each gives its exit code to `exit`. */
@@ -65,9 +70,7 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
       .description(summary)
       .option('--config <file>', 'the configuration (default: waypost.yaml here, if there is one)')
   const reading = (name: string, summary: string): Command =>
-    command(name, summary)
-      .requiredOption(...FROM)
-      .addOption(AS)
+    command(name, summary).option(FROM[0], `${FROM[1]}; without it, the clusters of the sources`).addOption(AS)
   const ofRegistry = (name: string, summary: string): Command =>
     command(name, summary).option('--registry <name>', 'which registry (default: the first)')
 
@@ -84,7 +87,7 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
     })
 
   command('sync', 'Compile the registry and publish it to the store')
-    .option(...FROM)
+    .option(FROM[0], `${FROM[1]}; without it, the clusters of the sources`)
     .addOption(AS)
     .option(...STORE)
     .option('--source <name>', 'read only this source; the others give what they last gave')
@@ -94,9 +97,23 @@ const createProgram = (world: World, exit: (code: number) => void): Command => {
     .option('--json', 'print the reports as JSON and nothing else')
     .addHelpText(
       'after',
-      '\nExit codes: 0 all sources were read; 1 one failed or was refused (what the others changed is published).\nExample:\n  waypost sync --from manifests/ --dry-run',
+      '\nExit codes: 0 all sources were read; 1 one failed or was refused (what the others changed is published).\nExamples:\n  waypost sync\n  waypost sync --from manifests/ --dry-run',
     )
     .action(async (options) => exit(await runSync(options, world)))
+
+  command('watch', 'Publish whenever a cluster changes, until it is stopped')
+    .option(...STORE)
+    .addHelpText(
+      'after',
+      '\nOf several replicas one publishes, by a Lease (watch.lease).\nExample:\n  waypost watch --store s3://registry/production',
+    )
+    .action((options) => runWatch(options, world))
+
+  command('doctor', 'Check kubeconfig, cluster, permissions and store, and say what to add')
+    .option(...STORE)
+    .option('--json', 'print JSON and nothing else')
+    .addHelpText('after', '\nExit codes: 0 a sync should work; 1 it would fail.')
+    .action(async (options) => exit(await runDoctor(options, world)))
 
   command('serve', 'Serve what was published, or what manifests give')
     .option(FROM[0], `${FROM[1]}; without it, from the store`)

@@ -1,8 +1,6 @@
-import type { SnapshotReading } from '../../core/model/parse-snapshot.ts'
 import type { ReadAs } from '../../core/model/snapshot.ts'
 import type { BlobStore } from '../../core/ports.ts'
-import { readSource } from '../compile.ts'
-import type { Config, SourceConfig } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import { nearest } from '../nearest.ts'
 import { type Comparison, comparePublications } from '../publication/compare-publications.ts'
 import { absentIfDamaged } from '../publication/objects.ts'
@@ -11,6 +9,7 @@ import { withoutWrites } from '../publication/without-writes.ts'
 import { type Synced, sync } from '../sync.ts'
 import { loadConfig } from './load-config.ts'
 import { renderSync, syncJson } from './render-sync.ts'
+import { clusterOpener, sourceReader, tellerOf } from './source-reader.ts'
 import { UsageError, type World } from './world.ts'
 
 export type SyncCommand = {
@@ -25,24 +24,7 @@ export type SyncCommand = {
   readonly store?: string
 }
 
-/** Manifests stand in for every cluster; they are read once. A path that cannot be read fails every source. */
-const manifestSource = (
-  from: string,
-  readAs: ReadAs,
-  world: World,
-): ((source: SourceConfig) => Promise<SnapshotReading>) => {
-  let manifests: ReturnType<World['readManifests']> | undefined
-  return async (source) => {
-    manifests ??= world.readManifests(from)
-    return readSource(source, await manifests, readAs)
-  }
-}
-
-const checkCommand = (config: Config, { from, source }: SyncCommand): string => {
-  if (from === undefined)
-    throw new UsageError(
-      'Reading a live cluster is not built yet. Give --from a file or folder of manifests, or - for a dump.',
-    )
+export const checkSource = (config: Config, source: string | undefined): void => {
   const names = config.sources.map(({ name }) => name)
   if (source !== undefined && !names.includes(source)) {
     const [meant] = nearest(source, names)
@@ -54,11 +36,10 @@ const checkCommand = (config: Config, { from, source }: SyncCommand): string => 
     throw new UsageError(
       'Every registry has claims, and private registries are not built yet: there is nothing to publish.',
     )
-  return from
 }
 
 /** What each registry that was written has become, against what it was. */
-const changesOf = async (store: BlobStore, { registries }: Synced): Promise<ReadonlyMap<string, Comparison>> => {
+export const changesOf = async (store: BlobStore, { registries }: Synced): Promise<ReadonlyMap<string, Comparison>> => {
   const changes = new Map<string, Comparison>()
   for (const { name, report, before } of registries.filter((each) => each.report.action === 'write')) {
     const after = (await readPointer(store, name))?.value.history.find(({ sequence }) => sequence === report.sequence)
@@ -73,16 +54,17 @@ const changesOf = async (store: BlobStore, { registries }: Synced): Promise<Read
 /** Runs a sync and says what it did. The exit code is 1 where a source failed or was refused. */
 export const runSync = async (options: SyncCommand, world: World): Promise<number> => {
   const { config } = await loadConfig(options.config, world)
-  const from = checkCommand(config, options)
+  checkSource(config, options.source)
   const opened = await world.openStore(options.store ?? config.publish.store)
   const store = options.dryRun ? withoutWrites(opened) : opened
-  const { at, force, source } = options
+  const { at, force, source, from, as } = options
   const synced = await sync(
     config,
     {
       store,
       now: at === undefined ? world.now : () => at,
-      readSource: manifestSource(from, options.as, world),
+      readSource: sourceReader(from, as, world),
+      ...(from === undefined && !options.dryRun && { tell: tellerOf(config, clusterOpener(world)) }),
       ...(world.progress && { onProgress: world.progress }),
     },
     { isForced: force ?? false, ...(source !== undefined && { only: source }) },

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import type { BlobStore, ReadManifests } from '../../core/ports.ts'
+import type { BlobStore, Cluster, ClusterAccess, ReadManifests } from '../../core/ports.ts'
 
 export type Listening = {
   readonly port: number
@@ -23,6 +23,10 @@ export type World = {
   ) => Promise<{ readonly kind: 'found'; readonly text: string } | { readonly kind: 'absent' }>
   /** Opens the store that a URL names; the credentials are the platform's own. */
   readonly openStore: (url: string) => Promise<BlobStore>
+  /** Opens a cluster by what a kubeconfig says. */
+  readonly openCluster: (access: ClusterAccess) => Promise<Cluster>
+  /** Ends when the process is asked to. */
+  readonly stopped: () => AbortSignal
   /** Says how far a long piece of work is, where somebody watches. */
   readonly progress?: (text: string) => void
   readonly listen: (app: Hono, host: string, port: number) => Promise<Listening>

@@ -6,6 +6,7 @@ import { isMap } from '../../core/model/is-map.ts'
 import { parseSelector } from '../../core/model/selector.ts'
 import type { Scope } from '../../core/model/snapshot.ts'
 import { yamlProblem } from '../../core/model/yaml-problem.ts'
+import type { ClusterAccess, ClusterQuestion, LeaseOptions } from '../../core/ports.ts'
 import { nearest } from '../nearest.ts'
 import { parseDuration } from './duration.ts'
 import { environmentOverrides } from './environment.ts'
@@ -17,7 +18,17 @@ export type SourceConfig = {
   readonly hasClaims: boolean
   readonly gatewayApi: boolean
   readonly scope: Scope
+  readonly access: ClusterAccess
+  /** How often it is read though nothing seems to have changed. */
+  readonly interval: number | undefined
 }
+/** What a source asks of its cluster. */
+export const questionOf = ({ name, scope, gatewayApi }: SourceConfig): ClusterQuestion => ({
+  source: name,
+  scope,
+  gatewayApi,
+})
+
 export type RegistryConfig = { readonly name: string; readonly hasClaims: boolean; readonly sources: readonly string[] }
 
 /** The configuration with everything that was left out filled in. */
@@ -32,6 +43,8 @@ export type Config = {
     readonly tombstones: number
     readonly kubernetesMetadata: KubernetesMetadata
   }
+  readonly watch: { readonly debounce: number; readonly lease: LeaseOptions | undefined }
+  readonly report: { readonly events: boolean }
   readonly serve: { readonly maxAge: number; readonly staleAfter: number }
   readonly auth: { readonly mode: 'anonymous' | 'oauth' }
 }
@@ -54,6 +67,8 @@ const fromSingleRegistry = (file: z.infer<typeof singleRegistrySchema>): ConfigF
       namespaces: kubernetes.namespaces,
       gatewayApi: kubernetes.gatewayApi,
       labelSelector: kubernetes.labelSelector,
+      ...(kubernetes.kubeconfig !== undefined && { kubeconfig: kubernetes.kubeconfig }),
+      ...(kubernetes.context !== undefined && { context: kubernetes.context }),
     },
     ...(syncPolicy && { syncPolicy }),
     ...(claims && { claims }),
@@ -66,7 +81,7 @@ const twice = (names: readonly string[]): string | undefined =>
 
 const crossProblems = (file: ConfigFile): readonly ConfigProblem[] => {
   const sources = file.sources.map(({ name }) => name)
-  const problems: ConfigProblem[] = []
+  const problems: ConfigProblem[] = [...leaseProblems(file)]
   const source = twice(sources)
   if (source !== undefined)
     problems.push({ setting: 'sources', problem: `two are called ${source}; each needs a name of its own` })
@@ -91,6 +106,29 @@ const crossProblems = (file: ConfigFile): readonly ConfigProblem[] => {
   return problems
 }
 
+const leaseOf = (lease: ConfigFile['watch']['lease']): LeaseOptions | undefined =>
+  lease === false
+    ? undefined
+    : {
+        ...lease,
+        duration: parseDuration(lease.duration) ?? 0,
+        renewDeadline: parseDuration(lease.renewDeadline) ?? 0,
+        retryPeriod: parseDuration(lease.retryPeriod) ?? 0,
+      }
+
+/** A holder must notice that it lost the lease before another may take it, and try more than once until then. */
+const leaseProblems = ({ watch }: ConfigFile): readonly ConfigProblem[] => {
+  const lease = leaseOf(watch.lease)
+  if (
+    lease === undefined ||
+    (lease.duration > lease.renewDeadline && lease.renewDeadline > lease.retryPeriod && lease.retryPeriod > 0)
+  )
+    return []
+  return [
+    { setting: 'watch.lease', problem: 'duration must be longer than renewDeadline, and that longer than retryPeriod' },
+  ]
+}
+
 const complete = (file: ConfigFile): Config => {
   const [first = { name: 'default', sources: file.sources.map(({ name }) => name), claims: undefined }, ...others] =
     file.registries ?? []
@@ -101,7 +139,7 @@ const complete = (file: ConfigFile): Config => {
   })
   return {
     registries: [registryOf(first), ...others.map(registryOf)],
-    sources: file.sources.map(({ name, kubernetes, claims }) => {
+    sources: file.sources.map(({ name, kubernetes, claims, syncPolicy }) => {
       const parsed = parseSelector(kubernetes?.labelSelector ?? '')
       return {
         name,
@@ -111,10 +149,17 @@ const complete = (file: ConfigFile): Config => {
           namespaces: kubernetes?.namespaces ?? [],
           labelSelector: parsed.kind === 'selector' ? parsed.selector : [],
         },
+        access: {
+          ...(kubernetes?.kubeconfig !== undefined && { kubeconfig: kubernetes.kubeconfig }),
+          ...(kubernetes?.context !== undefined && { context: kubernetes.context }),
+        },
+        interval: syncPolicy && parseDuration(syncPolicy.interval),
       }
     }),
     discovery: { ...file.discovery, pendingGrace: parseDuration(file.discovery.pendingGrace) ?? 0 },
     publish: { ...file.publish, tombstones: parseDuration(file.publish.tombstones) ?? 0 },
+    watch: { debounce: parseDuration(file.watch.debounce) ?? 0, lease: leaseOf(file.watch.lease) },
+    report: file.report,
     serve: {
       maxAge: parseDuration(file.serve.maxAge) ?? 0,
       staleAfter: parseDuration(file.serve.staleAfter) ?? 0,

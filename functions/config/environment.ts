@@ -17,6 +17,9 @@ const PREFIX = 'WAYPOST_'
 /** Holds the whole file as text, where there is no file system. */
 export const CONFIG_VARIABLE = `${PREFIX}CONFIG`
 
+/** Not settings: the file itself, and the kubeconfig. */
+const OTHERS = [CONFIG_VARIABLE, `${PREFIX}KUBECONFIG`]
+
 const upper = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
 
 /** Every setting of the form `section.key` with a single value, by its variable: WAYPOST_DISCOVERY_REQUIRE_READY. */
@@ -45,12 +48,12 @@ const override = (section: unknown, key: string, value: unknown): unknown =>
 export const environmentOverrides = (environment: Environment, schema: JsonSchema): Overrides => {
   const known = settingsOf(schema)
   const given = Object.entries(environment).filter(
-    ([name, value]) => name.startsWith(PREFIX) && name !== CONFIG_VARIABLE && value !== undefined,
+    ([name, value]) => name.startsWith(PREFIX) && !OTHERS.includes(name) && value !== undefined,
   )
   const problems = given
     .filter(([name]) => !known.has(name))
     .map(([name]): ConfigProblem => {
-      const [meant] = nearest(name, [...known.keys(), CONFIG_VARIABLE])
+      const [meant] = nearest(name, [...known.keys(), ...OTHERS])
       return {
         setting: name,
         problem: `is not a variable of ours; ${meant === undefined ? 'unset it' : `did you mean ${meant}?`}`,

@@ -35,7 +35,11 @@ const naming = z
 
 const kubernetes = z
   .strictObject({
-    namespaces: z.array(z.string()).default([]).meta({ description: 'Namespaces to read; none means all.' }),
+    namespaces: z
+      .array(z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, 'must be the name of a namespace'))
+      .refine((names) => new Set(names).size === names.length, 'names a namespace twice')
+      .default([])
+      .meta({ description: 'Namespaces to read; none means all.' }),
     gatewayApi: z.boolean().default(true).meta({ description: 'false: HTTPRoutes and Gateways are not looked at.' }),
     labelSelector: z
       .string()
@@ -45,6 +49,12 @@ const kubernetes = z
       )
       .default('')
       .meta({ description: 'Which MCP resources to take, as kubectl -l takes it.' }),
+    kubeconfig: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ description: "A path. Default: WAYPOST_KUBECONFIG, KUBECONFIG, ~/.kube/config, or the pod's account." }),
+    context: z.string().min(1).optional().meta({ description: 'Which context of it. Default: the current one.' }),
   })
   .nullish()
 
@@ -153,6 +163,32 @@ const settings = {
         .enum(['minimal', 'full'])
         .default('minimal')
         .meta({ description: 'full: uid and image are published too.' }),
+    })
+    .prefault({}),
+  watch: z
+    .strictObject({
+      debounce: duration.default('1s').meta({ description: 'How long to wait for more changes after the first one.' }),
+      lease: z
+        .union([
+          z.literal(false),
+          z.strictObject({
+            name: z.string().min(1).default('waypost'),
+            namespace: z.string().min(1).default('toolhive-system'),
+            duration: duration.default('15s'),
+            renewDeadline: duration.default('10s'),
+            retryPeriod: duration.default('2s'),
+          }),
+        ])
+        .prefault({})
+        .meta({ description: 'By which Lease one of several replicas publishes; false: there is only one.' }),
+    })
+    .prefault({}),
+  report: z
+    .strictObject({
+      events: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'true: owners are told by a Kubernetes Event why a resource is not listed as it asks.' }),
     })
     .prefault({}),
   serve: z

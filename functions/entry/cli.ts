@@ -29,6 +29,20 @@ const world: World = {
       )
     }
   },
+  openCluster: async (access) => {
+    // Loaded only here: the Kubernetes client takes half a second.
+    const [{ connect }, { openCluster }] = await Promise.all([
+      import('../../adapters/cluster/connect.ts'),
+      import('../../adapters/cluster/open-cluster.ts'),
+    ])
+    return openCluster(connect(access, process.env))
+  },
+  stopped: () => {
+    const controller = new AbortController()
+    // `on`, not `once`: Ctrl-C reaches this process twice, from the terminal and through the launcher.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => controller.abort())
+    return controller.signal
+  },
   openStore: (url) => openStore(url, { environment: process.env }),
   ...(process.stderr.isTTY && { progress: (text: string) => void process.stderr.write(`${text}\n`) }),
   listen,

@@ -1,6 +1,6 @@
+import { inParallel } from '../../core/model/in-parallel.ts'
 import type { Pointer } from '../../core/model/publication.ts'
 import type { BlobStore } from '../../core/ports.ts'
-import { inParallel } from './in-parallel.ts'
 import { registryKeys } from './keys.ts'
 import { absentIfDamaged, readVerified } from './objects.ts'
 import { chunksOf, readManifest } from './read-manifest.ts'

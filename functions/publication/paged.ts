@@ -1,11 +1,11 @@
 import { canonicalJson } from '../../core/model/canonical-json.ts'
 import { digestOf } from '../../core/model/digest.ts'
+import { inParallel } from '../../core/model/in-parallel.ts'
 import { isMap } from '../../core/model/is-map.ts'
 import { isDigest } from '../../core/model/publication.ts'
 import type { BlobStore } from '../../core/ports.ts'
 import { paginate } from '../../core/publish/paginate.ts'
 import { gzip } from './gzip.ts'
-import { inParallel } from './in-parallel.ts'
 import { absentIfDamaged, DamagedObject, parseJson, readVerified } from './objects.ts'
 
 // States and results of sources are long lists of which little changes. Each is a root that names its pages; both are

@@ -1,8 +1,8 @@
 import { type Discovery, discover } from '../../core/discover/discover.ts'
+import { inParallel } from '../../core/model/in-parallel.ts'
 import { OperationError } from '../../core/model/operation-error.ts'
-import type { SnapshotReading } from '../../core/model/parse-snapshot.ts'
+import type { SnapshotReading } from '../../core/model/snapshot.ts'
 import type { Config, SourceConfig } from '../config/config.ts'
-import { inParallel } from './in-parallel.ts'
 
 /** How reading a source went. `observedAt` is when the read began: what changed while it ran may not be in it. */
 export type SourceRead = { readonly observedAt: number } & (

@@ -1,6 +1,7 @@
 import { type Finding, isQuiet } from '../../core/model/finding.ts'
 import type { Pointer } from '../../core/model/publication.ts'
 import { findingJson } from '../../core/model/render-finding.ts'
+import type { ReadCost } from '../../core/model/snapshot.ts'
 import type { SettledSource } from './last-good.ts'
 import type { Report, SourceReport } from './report.ts'
 
@@ -11,12 +12,16 @@ export type Outcome = Pick<Report, 'action' | 'isHeld' | 'problem' | 'input'> & 
   readonly pointer: Pointer | undefined
 }
 
-const sourceReport = ({ name, isFresh, state: { good, attempts, problem, losses } }: SettledSource): SourceReport => ({
+const sourceReport = (
+  { name, isFresh, state: { good, attempts, problem, losses } }: SettledSource,
+  cost: ReadCost | undefined,
+): SourceReport => ({
   name,
   isFresh,
   ...(good !== undefined && { observedAt: good.observedAt }),
   servers: good?.servers ?? 0,
   attempts,
+  ...(cost !== undefined && { cost }),
   ...(problem !== undefined && { problem }),
   losses: losses ?? [],
 })
@@ -26,7 +31,8 @@ export const reportOf = (
   { name, sources, pointer, ...outcome }: Outcome,
   settled: readonly SettledSource[],
   findings: readonly Finding[],
-  rest: Pick<Report, 'at' | 'milliseconds' | 'cost' | 'retention'>,
+  costs: ReadonlyMap<string, ReadCost>,
+  rest: Pick<Report, 'at' | 'milliseconds' | 'cost' | 'retention' | 'untold'>,
 ): Report => {
   const own = findings.filter(
     ({ registry, subject }) => (registry === undefined || registry === name) && sources.includes(subject.source),
@@ -36,7 +42,9 @@ export const reportOf = (
     ...(pointer !== undefined && { sequence: pointer.sequence, document: pointer.document }),
     servers: pointer?.history.at(-1)?.servers ?? 0,
     ...rest,
-    sources: settled.filter((source) => sources.includes(source.name)).map(sourceReport),
+    sources: settled
+      .filter((source) => sources.includes(source.name))
+      .map((source) => sourceReport(source, costs.get(source.name))),
     findings: own.filter((finding) => !isQuiet(finding)).map(findingJson),
     quiet: own.filter(isQuiet).length,
   }

@@ -1,5 +1,6 @@
 import { isMap } from '../../core/model/is-map.ts'
 import type { Time } from '../../core/model/publication.ts'
+import type { ReadCost } from '../../core/model/snapshot.ts'
 import type { StoreCost } from './measured.ts'
 
 export type SourceReport = {
@@ -8,6 +9,8 @@ export type SourceReport = {
   readonly observedAt?: Time
   readonly servers: number
   readonly attempts: number
+  /** What asking its cluster cost, where this sync did. */
+  readonly cost?: ReadCost
   readonly problem?: string
   /** What vanished and was refused: `waypost approve` accepts exactly these. */
   readonly losses: readonly string[]
@@ -33,6 +36,8 @@ export type Report = {
   readonly quiet: number
   /** What is wrong with the store, where tidying it up failed or found something missing. */
   readonly retention?: string
+  /** Why owners were not told by Events, where that was asked for. */
+  readonly untold?: string
 }
 
 export const isReport = (value: unknown): value is Report =>

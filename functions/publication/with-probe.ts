@@ -16,7 +16,7 @@ const PATIENCE = 20
  * Some servers take `If-Match` and `If-None-Match` and ignore them: there two syncs would overwrite each other. Others
  * refuse every `If-Match`: there nobody could ever publish twice. Asked so that any number may ask at the same time.
  */
-const probe = async (store: BlobStore): Promise<void> => {
+export const probe = async (store: BlobStore): Promise<void> => {
   const bytes = encodeJson({ waypost: 'Is a condition on a write honoured here?' })
   await store.write(PROBE_KEY, bytes, 'absent')
   if ((await store.write(PROBE_KEY, bytes, 'absent')).kind === 'written') throw unconditional()

@@ -57,6 +57,7 @@ const snapshotOf = (count: number): Snapshot => {
     scope: { namespaces: [], labelSelector: [] },
     resources,
     unlisted: new Map(),
+    denials: [],
     unreadable: new Set(),
     groups: [],
     externalAuthConfigs: [],

@@ -102,6 +102,7 @@ const snapshotOf = (changed: number): Snapshot => ({
   readAs: 'cluster',
   scope: { namespaces: [], labelSelector: [] },
   unlisted: new Map(),
+  denials: [],
   unreadable: new Set(),
   resources: Array.from({ length: COUNT }, (_, index) =>
     resourceOf(index, index === changed ? 'Another description' : sentence(index)),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
 import { cacheFolder } from '../../infra/dev/cache-folder.ts'
-import { answers, freePort, startDaemon, stopDaemons, until } from './daemon.ts'
+import { answers, freePort, startDaemon, stopDaemons, until } from '../daemon.ts'
 import type { StartedServer } from './provided.ts'
 
 // Microsoft's own emulator of Azure Blob. Not a dependency of the project: its 370 packages would double `npm ci`.

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cacheFolder } from '../../infra/dev/cache-folder.ts'
-import { answers, type Daemon, freePort, startDaemon, stopDaemons, until } from './daemon.ts'
+import { answers, type Daemon, freePort, startDaemon, stopDaemons, until } from '../daemon.ts'
 import type { StartedServer } from './provided.ts'
 
 // A whole Ceph on the loopback: one mon, one osd that keeps all in memory, and the gateway that speaks S3.

@@ -2,7 +2,7 @@ import { generateAccountSASQueryParameters, StorageSharedKeyCredential } from '@
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../adapters/store/open-store.ts'
 import { OperationError } from '../../core/model/operation-error.ts'
-import { freePort } from './daemon.ts'
+import { freePort } from '../daemon.ts'
 import { startedStores } from './started-stores.ts'
 
 // What a real server answers when something is wrong must never look like an empty store, and says what to do in a line.

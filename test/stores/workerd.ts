@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { leash } from './daemon.ts'
+import { leash } from '../daemon.ts'
 import type { StartedServer } from './provided.ts'
 
 // Cloudflare's own runtime, with its local R2: once through the binding of a Worker, once through its S3 interface.
