@@ -60,7 +60,7 @@ export const createWaypost = (kubeconfig: string, config = '') => {
       const app = createApi(createReader(await openStore(store, { environment }), clockAt(Date.now)))
       const answer = await app.request(`/v0.1/servers?limit=100${query}`)
       if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`)
-      const { servers }: { servers: readonly Listed[] } = await answer.json()
+      const { servers }: { servers: readonly Listed[] } = JSON.parse(await answer.text())
       return servers
     },
   }
