@@ -82,7 +82,7 @@ export const judgeRead = (read: WholeRead, policy: GuardPolicy): Judgement => {
   const { lost, active } = findLosses(snapshot, asking, policy.states)
   const losses = { lost: lost.filter((ref) => !policy.wasGone(lossOf(ref))), active }
   if (policy.isAccepted || !isShrinkRefused(losses, policy.maxShrink, policy.isApproved))
-    return { kind: 'good', kinds: listedKinds(snapshot) }
+    return { kind: 'good', kinds: listedKinds(snapshot, policy.gatewayApi) }
   const names = losses.lost.map(lossOf).sort()
   const detail = { lost: names.length, active: losses.active, examples: names.slice(0, 3) }
   return {

@@ -26,8 +26,8 @@ const isEmpty = ({ unreadable, resources, groups, routes, gateways, services, na
   [resources, groups, routes, gateways, services, namespaces].every(({ length }) => length === 0)
 
 /** The MCP and Gateway API kinds that are there: one of them must not vanish unnoticed. */
-export const listedKinds = ({ unlisted }: Snapshot): readonly string[] =>
-  [...MCP_KINDS, ...ROUTE_KINDS].filter((kind) => !unlisted.has(kind))
+export const listedKinds = ({ unlisted }: Snapshot, gatewayApi: boolean): readonly string[] =>
+  [...MCP_KINDS, ...(gatewayApi ? ROUTE_KINDS : [])].filter((kind) => !unlisted.has(kind))
 
 /** What to allow: as the API server put it, else by the names of the kinds. */
 const denialOf = ({ denials }: Snapshot, denied: typeof RESOURCES): string => {
