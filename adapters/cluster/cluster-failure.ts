@@ -8,6 +8,7 @@ type Failure = { readonly code: string; readonly cause: string; readonly fix: st
 
 const UNTRUSTED = { code: 'ClusterUntrusted', fix: 'Check certificate-authority in the kubeconfig' }
 const UNREACHABLE = { code: 'ClusterUnreachable', fix: 'Check the address in the kubeconfig and the network to it' }
+const NO_TLS = { code: 'ClusterUntrusted', cause: 'it does not speak TLS as we do', fix: 'Check https and the port' }
 
 const BY_CODE: Readonly<Record<string, Failure>> = {
   ECONNREFUSED: { ...UNREACHABLE, cause: 'nobody listens there' },
@@ -29,11 +30,13 @@ const BY_CODE: Readonly<Record<string, Failure>> = {
     cause: 'its certificate is for another name',
     fix: 'Use the name that it is for, or set tls-server-name in the kubeconfig',
   },
-  EPROTO: { code: 'ClusterUntrusted', cause: 'it does not speak TLS as we do', fix: 'Check https and the port' },
+  EPROTO: NO_TLS,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
 }
 
 const isUntrusted = (code: string): boolean =>
-  /SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)|CERT_(UNTRUSTED|SIGN)/.test(code)
+  /SELF_SIGNED|^UNABLE_TO_|^CERT_|^INVALID_(CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$/.test(code)
 
 const codeOf = (thrown: unknown): string => {
   for (let error = thrown; error instanceof Error; error = error.cause)
@@ -46,13 +49,13 @@ const isTimeout = (thrown: unknown): boolean =>
 
 const failureOf = (thrown: unknown): Failure => {
   const code = codeOf(thrown)
+  const known = BY_CODE[code]
+  if (known !== undefined) return known
   if (isUntrusted(code))
     return { ...UNTRUSTED, cause: 'its certificate is not signed by an authority that the kubeconfig trusts' }
   if (isTimeout(thrown)) return { ...UNREACHABLE, cause: 'it did not answer in time' }
   if (/^ERR_(SSL|OSSL)/.test(code)) return { ...UNTRUSTED, cause: `TLS failed (${printable(code, 60)})` }
-  return (
-    BY_CODE[code] ?? { ...UNREACHABLE, cause: `the request failed${code === '' ? '' : ` (${printable(code, 60)})`}` }
-  )
+  return { ...UNREACHABLE, cause: `the request failed${code === '' ? '' : ` (${printable(code, 60)})`}` }
 }
 
 export const clusterError = (server: string, { code, cause, fix }: Failure, thrown?: unknown): OperationError =>

@@ -50,7 +50,8 @@ const named = (list: unknown, name: unknown, field: string): Fields | undefined 
 const parseFile = (text: string): Fields => {
   let value: unknown
   try {
-    value = parse(text)
+    // Without its warnings, which repeat the text.
+    value = parse(text, { logLevel: 'error' })
   } catch {
     value = undefined
   }
