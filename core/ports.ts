@@ -35,7 +35,7 @@ export type ClusterAccess = { readonly kubeconfig?: string; readonly context?: s
 /** What a source asks of its cluster. */
 export type ClusterQuestion = { readonly source: string; readonly scope: Scope; readonly gatewayApi: boolean }
 
-/** What an owner is told about an object, as a Kubernetes Event on it. `key` is the same while nothing changes. */
+/** What an owner is told about an object, as a Kubernetes Event on it. Two with the same `key` are the same one. */
 export type ClusterEvent = {
   readonly key: string
   readonly object: {
@@ -49,6 +49,9 @@ export type ClusterEvent = {
   readonly message: string
 }
 
+/** What became of Events: the keys of those that need not be told again, and why not all of them. */
+export type Telling = { readonly told: ReadonlySet<string>; readonly problem?: string }
+
 export type LeaseOptions = {
   readonly name: string
   readonly namespace: string
@@ -59,15 +62,16 @@ export type LeaseOptions = {
 
 /** The right of one of several to publish. */
 export type Leadership = {
+  /** Ends by itself, also while nobody can be asked. */
   readonly isHeld: () => boolean
-  /** Gives the lease back, so that another need not wait for it to run out. */
+  /** Ends it, and gives the lease back, so that another need not wait for it to run out. */
   readonly release: () => Promise<void>
 }
 
 /** A copy of what a source reads, kept up to date. */
 export type ClusterWatch = {
   /** As it is now; undefined while a part of it is not being watched. */
-  readonly reading: () => SnapshotReading | undefined
+  readonly reading: () => Promise<SnapshotReading | undefined>
 }
 
 /** How a cluster answers to what a source needs of it. */
@@ -84,7 +88,7 @@ export interface Cluster {
   readonly server: string
   readonly context: string
   /** All that is asked for, whole. */
-  read(question: ClusterQuestion): Promise<SnapshotReading>
+  read(question: ClusterQuestion, signal?: AbortSignal): Promise<SnapshotReading>
   /** Until the signal ends. `onChange` is called when anything that is read has changed. */
   watch(
     question: ClusterQuestion,
@@ -92,10 +96,10 @@ export interface Cluster {
     onChange: () => void,
     onProblem: (text: string) => void,
   ): ClusterWatch
-  /** Tries to get and keep the lease until the signal ends; `onChange` when it was won or lost. */
-  lead(options: LeaseOptions, signal: AbortSignal, onChange: () => void, onProblem: (text: string) => void): Leadership
-  /** Tells owners; what was told already is not repeated. What cannot be told is said. */
-  tell(events: readonly ClusterEvent[]): Promise<string | undefined>
+  /** Tries to get and keep the lease until it is released; `onChange` when it was won or lost. */
+  lead(options: LeaseOptions, onChange: (isHeld: boolean) => void, onProblem: (text: string) => void): Leadership
+  /** Tells owners. What cannot be told is no failure. */
+  tell(events: readonly ClusterEvent[]): Promise<Telling>
   /** What a source needs, one by one. */
   check(
     question: ClusterQuestion,

@@ -15,7 +15,7 @@ import { isOutrun, type RoundOutcome, runRound } from './publication/run-round.t
 import { tidy } from './publication/tidy.ts'
 import { untilWon } from './publication/until-won.ts'
 import { withProbe } from './publication/with-probe.ts'
-import { type Tell, tellOwners } from './tell-owners.ts'
+import { type Tell, type ToldOwners, tellOwners } from './tell-owners.ts'
 
 export type SyncWorld = {
   readonly store: BlobStore
@@ -89,17 +89,17 @@ export const sync = async (config: Config, world: SyncWorld, options: SyncOption
   const snapshots = read.map(({ reading }) => reading.snapshot)
   const at = timeOf(now())
   const names = outcomes.map(({ name }) => name)
-  const untold =
+  const owners: ToldOwners =
     config.report.events && world.tell !== undefined
       ? await tellOwners(world.tell, store, names, findings, snapshots, at)
-      : undefined
+      : { told: new Map() }
   const registries = await inParallel(outcomes, async ({ compiled: _, before, ...outcome }) => {
-    const report = reportOf(outcome, settled, findings, costs, {
+    const report = reportOf(outcome, settled, findings, owners.told, costs, {
       at,
       milliseconds: now() - began,
       cost: cost(),
       ...(untidy !== undefined && { retention: untidy.problem }),
-      ...(untold !== undefined && { untold }),
+      ...(owners.problem !== undefined && { untold: owners.problem }),
     })
     await store.write(registryKeys(outcome.name).report, encodeJson(report), 'any')
     return { name: outcome.name, report, before }

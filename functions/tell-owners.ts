@@ -6,15 +6,25 @@ import { OperationError } from '../core/model/operation-error.ts'
 import { findingJson, renderFinding } from '../core/model/render-finding.ts'
 import { subjectKey, TOOLHIVE_GROUP } from '../core/model/resource.ts'
 import type { Snapshot } from '../core/model/snapshot.ts'
-import type { BlobStore, ClusterEvent } from '../core/ports.ts'
+import type { BlobStore, ClusterEvent, Telling } from '../core/ports.ts'
 import { registryKeys } from './publication/keys.ts'
 import { absentIfDamaged, readJson } from './publication/objects.ts'
 import { isReport, type Report } from './publication/report.ts'
 
-type Told = { readonly source: string; readonly event: ClusterEvent }
+/** Tells the owners in a cluster. */
+export type Tell = (source: string, events: readonly ClusterEvent[]) => Promise<Telling>
 
-const isTold = (finding: Finding): boolean =>
+/** Who was told of which finding, by the uid of the object; and why not everybody who should have been. */
+export type ToldOwners = { readonly told: ReadonlyMap<Finding, string>; readonly problem?: string }
+
+type Planned = { readonly finding: Finding; readonly event: ClusterEvent }
+
+const deservesEvent = (finding: Finding): boolean =>
   !isQuiet(finding) && (finding.effect === 'skipped' || finding.effect === 'degraded')
+
+/** By which a finding is known again in a report, also where another has become the more urgent one. */
+const keyOf = ({ decisive: _, told: __, ...finding }: Readonly<Record<string, unknown>>): string =>
+  canonicalJson(finding)
 
 /** Who in a snapshot can be told: an Event hangs on the uid of an object. */
 const objectsOf = (snapshots: readonly Snapshot[]): ReadonlyMap<string, ClusterEvent['object']> => {
@@ -29,34 +39,55 @@ const objectsOf = (snapshots: readonly Snapshot[]): ReadonlyMap<string, ClusterE
   return objects
 }
 
+/** Who was told before, as the reports that are in the store have it. */
+const toldIn = (reports: readonly Pick<Report, 'findings'>[]): ReadonlyMap<string, string> =>
+  new Map(
+    reports.flatMap(({ findings }) =>
+      findings.flatMap((finding) =>
+        typeof finding.told === 'string' ? [[keyOf(finding), finding.told] as const] : [],
+      ),
+    ),
+  )
+
 /**
- * The Events that findings deserve: those that skip or degrade an exported object and that the report before did not
- * have. `at` is in their names, so that one which comes back after it was gone is told again.
+ * The Events that findings deserve: those that skip or degrade an exported object whose owner was not told before.
+ * `at` is in their names, so that one which comes back after it was gone is told again.
  */
-export const eventsOf = (
+export const planEvents = (
   findings: readonly Finding[],
   snapshots: readonly Snapshot[],
-  before: readonly Pick<Report, 'findings' | 'untold'>[],
+  before: readonly Pick<Report, 'findings'>[],
   at: string,
-): readonly Told[] => {
-  const reported = before.filter(({ untold }) => untold === undefined)
-  const known = new Set(reported.flatMap((report) => report.findings.map((finding) => canonicalJson(finding))))
+): { readonly known: ReadonlyMap<Finding, string>; readonly planned: readonly Planned[] } => {
+  const toldBefore = toldIn(before)
   const objects = objectsOf(snapshots)
-  return findings.filter(isTold).flatMap((finding) => {
-    const { code, subject } = finding
-    const object = objects.get(subjectKey(subject))
-    const json = canonicalJson(findingJson(finding))
-    if (object === undefined || known.has(json)) return []
-    const { message, fix } = renderFinding(finding)
-    const key = digestOf(`${at} ${json}`).slice(0, 20)
-    return [{ source: subject.source, event: { key, object, reason: code, message: `${message} ${fix}` } }]
-  })
+  const known = new Map<Finding, string>()
+  const planned: Planned[] = []
+  for (const finding of findings.filter(deservesEvent)) {
+    const json = keyOf(findingJson(finding))
+    const uid = toldBefore.get(json)
+    const object = objects.get(subjectKey(finding.subject))
+    // Of an object that was not read now, the source gives what it last gave.
+    if (uid !== undefined && (object === undefined || object.uid === uid)) known.set(finding, uid)
+    else if (object !== undefined) {
+      const { message, fix } = renderFinding(finding)
+      const key = digestOf(`${at} ${object.uid} ${json}`).slice(0, 20)
+      planned.push({ finding, event: { key, object, reason: finding.code, message: `${message} ${fix}` } })
+    }
+  }
+  return { known, planned }
 }
 
-/** Tells the owners in a cluster; what could not be told is said. */
-export type Tell = (source: string, events: readonly ClusterEvent[]) => Promise<string | undefined>
+const tellSource = async (tell: Tell, source: string, events: readonly ClusterEvent[]): Promise<Telling> => {
+  try {
+    return await tell(source, events)
+  } catch (error) {
+    if (!(error instanceof OperationError)) throw error
+    return { told: new Set(), problem: error.message }
+  }
+}
 
-/** Tells owners what is new since the reports that the store has. It never fails a sync: what was published is published. */
+/** Tells owners what is new to them. It never fails a sync: what was published is published. */
 export const tellOwners = async (
   tell: Tell,
   store: BlobStore,
@@ -64,24 +95,23 @@ export const tellOwners = async (
   findings: readonly Finding[],
   snapshots: readonly Snapshot[],
   at: string,
-): Promise<string | undefined> => {
+): Promise<ToldOwners> => {
   const before: Report[] = []
   for (const name of registries) {
     const found = await readJson(store, registryKeys(name).report, isReport).catch(absentIfDamaged)
     if (found !== undefined) before.push(found.value)
   }
+  const { known, planned } = planEvents(findings, snapshots, before, at)
+  const told = new Map(known)
   const problems: string[] = []
-  for (const [source, told] of Map.groupBy(eventsOf(findings, snapshots, before, at), (each) => each.source)) {
-    try {
-      const problem = await tell(
-        source,
-        told.map(({ event }) => event),
-      )
-      if (problem !== undefined) problems.push(`source ${source}: ${problem}`)
-    } catch (error) {
-      if (!(error instanceof OperationError)) throw error
-      problems.push(`source ${source}: ${error.message}`)
-    }
+  for (const [source, own] of Map.groupBy(planned, ({ finding }) => finding.subject.source)) {
+    const answer = await tellSource(
+      tell,
+      source,
+      own.map(({ event }) => event),
+    )
+    for (const { finding, event } of own) if (answer.told.has(event.key)) told.set(finding, event.object.uid)
+    if (answer.problem !== undefined) problems.push(`source ${source}: ${answer.problem}`)
   }
-  return problems.length === 0 ? undefined : problems.join('; ')
+  return { told, ...(problems.length > 0 && { problem: problems.join('; ') }) }
 }

@@ -1,16 +1,14 @@
-import { discover } from '../core/discover/discover.ts'
-import { nameOf } from '../core/discover/route/landscape.ts'
 import { OperationError } from '../core/model/operation-error.ts'
-import type { SnapshotReading } from '../core/model/snapshot.ts'
-import type { BlobStore, Cluster, ClusterWatch, Leadership } from '../core/ports.ts'
-import { type Config, questionOf, type SourceConfig } from './config/config.ts'
+import type { BlobStore, Cluster, Leadership } from '../core/ports.ts'
+import type { Config, SourceConfig } from './config/config.ts'
 import { type Synced, sync } from './sync.ts'
 import type { Tell } from './tell-owners.ts'
+import { createWatchedSource, pauseAfter, type WatchedSource } from './watched-source.ts'
 
 export type WatchWorld = {
   readonly store: BlobStore
   readonly now: () => number
-  readonly wait: (milliseconds: number) => Promise<void>
+  readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly open: (source: SourceConfig) => Promise<Cluster>
   readonly tell: Tell
   readonly stopped: AbortSignal
@@ -19,15 +17,10 @@ export type WatchWorld = {
   readonly onLead: (isHeld: boolean) => void
 }
 
-/** How often all is listed anew, though nothing seems to have changed. */
-const RESYNC_MS = 5 * 60_000
-const LONGEST_PAUSE_MS = 60_000
-
-/** The routes that give a URL. */
-const routesWithUrls = ({ snapshot }: SnapshotReading, { discovery }: Config): ReadonlySet<string> =>
-  new Set(
-    discover(snapshot, discovery).walks.flatMap(({ route, endpoints }) => (endpoints.length > 0 ? nameOf(route) : [])),
-  )
+/** A lease ends by the clock, and nobody rings then. */
+const LOOK_MS = 1_000
+/** A timer cannot wait much longer, whatever a configuration says. */
+const LONGEST_WAIT_MS = 24 * 60 * 60_000
 
 /** Wakes up whoever waits, or the next who does. */
 const createBell = (wait: WatchWorld['wait']) => {
@@ -38,9 +31,14 @@ const createBell = (wait: WatchWorld['wait']) => {
       isRung = true
       wake()
     },
+    hush: (): void => {
+      isRung = false
+    },
     /** Was it rung before the time was over? */
     hear: async (milliseconds: number): Promise<boolean> => {
-      if (!isRung) await Promise.race([wait(milliseconds), new Promise<void>((resolve) => (wake = resolve))])
+      const woken = new AbortController()
+      wake = () => woken.abort()
+      if (!isRung) await wait(Math.min(LONGEST_WAIT_MS, Math.max(0, milliseconds)), woken.signal)
       const heard = isRung
       isRung = false
       return heard
@@ -48,106 +46,92 @@ const createBell = (wait: WatchWorld['wait']) => {
   }
 }
 
-/**
- * Reads from the copy that a watch keeps. Where a route that is still there has lost its URL, all is listed once more:
- * the kinds of a copy are of several moments, and what is behind the route may be on its way.
- */
-const createSourceReader = (
-  config: Config,
-  open: WatchWorld['open'],
-  watches: ReadonlyMap<string, ClusterWatch>,
-): ((source: SourceConfig, isWhole: boolean) => Promise<SnapshotReading>) => {
-  const before = new Map<string, ReadonlySet<string>>()
-  return async (source, isWhole) => {
-    const copy = isWhole ? undefined : watches.get(source.name)?.reading()
-    const had = before.get(source.name) ?? new Set()
-    const has = copy && routesWithUrls(copy, config)
-    const isLost = copy?.snapshot.routes.some((route) => had.has(nameOf(route)) && !has?.has(nameOf(route))) ?? true
-    const reading = isLost || copy === undefined ? await (await open(source)).read(questionOf(source)) : copy
-    before.set(source.name, reading === copy && has !== undefined ? has : routesWithUrls(reading, config))
-    return reading
-  }
-}
-
-/** A store in which only the holder of the lease writes. */
-const heldStore = (store: BlobStore, isHeld: () => boolean): BlobStore => ({
-  ...store,
-  write: (key, bytes, expected) => {
+/** A store in which only the holder of the lease changes anything. */
+const heldStore = (store: BlobStore, isHeld: () => boolean): BlobStore => {
+  const check = (): void => {
     if (!isHeld())
       throw new OperationError('LeaseLost', 'The lease was lost in the middle of a sync; another replica goes on.')
-    return store.write(key, bytes, expected)
-  },
-})
-
-const startWatches = async (config: Config, world: WatchWorld, ring: () => void) => {
-  const watches = new Map<string, ClusterWatch>()
-  for (const source of config.sources) {
-    const cluster = await world.open(source)
-    watches.set(source.name, cluster.watch(questionOf(source), world.stopped, ring, world.onProblem))
   }
-  return watches
+  return {
+    ...store,
+    write: async (key, bytes, expected) => {
+      check()
+      return store.write(key, bytes, expected)
+    },
+    delete: async (key) => {
+      check()
+      return store.delete(key)
+    },
+  }
 }
 
-const startLeading = async (config: Config, world: WatchWorld, ring: () => void): Promise<Leadership> => {
-  const [first] = config.sources
-  const { lease } = config.watch
-  if (lease === undefined || first === undefined) return { isHeld: () => true, release: async () => {} }
-  const cluster = await world.open(first)
-  let wasHeld = false
-  const leadership: Leadership = cluster.lead(
-    lease,
-    world.stopped,
-    () => {
-      wasHeld = !wasHeld
-      world.onLead(wasHeld)
-      ring()
-    },
-    world.onProblem,
-  )
-  return leadership
+const openAll = async ({ sources }: Config, open: WatchWorld['open']): Promise<ReadonlyMap<SourceConfig, Cluster>> => {
+  const clusters = new Map<SourceConfig, Cluster>()
+  for (const source of sources) clusters.set(source, await open(source))
+  return clusters
+}
+
+const startLeading = (
+  { watch: { lease } }: Config,
+  cluster: Cluster | undefined,
+  { onLead, onProblem }: WatchWorld,
+  ring: () => void,
+): Leadership => {
+  if (lease === undefined || cluster === undefined) return { isHeld: () => true, release: async () => {} }
+  const onChange = (isHeld: boolean): void => {
+    onLead(isHeld)
+    ring()
+  }
+  return cluster.lead(lease, onChange, onProblem)
 }
 
 /** Syncs when a cluster changes, and now and then though it does not, as long as the lease is ours. Until it is stopped. */
 export const watch = async (config: Config, world: WatchWorld): Promise<void> => {
   const { now, wait, stopped, onProblem } = world
+  // All of them, before anything runs: who cannot begin ends.
+  const clusters = await openAll(config, world.open)
   const bell = createBell(wait)
   stopped.addEventListener('abort', bell.ring)
-  const watches = await startWatches(config, world, bell.ring)
-  const leadership = await startLeading(config, world, bell.ring)
-  const read = createSourceReader(config, world.open, watches)
+  const sources = new Map<string, WatchedSource>(
+    [...clusters].map(([source, cluster]) => [
+      source.name,
+      createWatchedSource(source, cluster, config, world, bell.ring, onProblem),
+    ]),
+  )
+  const [first] = clusters.values()
+  const leadership = startLeading(config, first, world, bell.ring)
   const store = heldStore(world.store, leadership.isHeld)
-  const resync = Math.min(...config.sources.map(({ interval }) => interval ?? RESYNC_MS))
-  let wholeAt = Number.NEGATIVE_INFINITY
+  const readSource = async ({ name }: SourceConfig) => {
+    const source = sources.get(name)
+    if (source === undefined) throw new Error(`source ${name} is not watched`)
+    return source.read()
+  }
   let failures = 0
-  let isDue = true
+  let againAt = Number.POSITIVE_INFINITY
 
   while (!stopped.aborted) {
-    const pause =
-      failures > 0 ? Math.min(LONGEST_PAUSE_MS, 1_000 * 2 ** failures) : Math.max(0, wholeAt + resync - now())
-    const isRung = isDue || (await bell.hear(pause))
-    if (stopped.aborted) break
-    // Who becomes the holder starts with a list of all.
     if (!leadership.isHeld()) {
-      wholeAt = Number.NEGATIVE_INFINITY
-      isDue = false
-      if (!isRung) await bell.hear(LONGEST_PAUSE_MS)
+      // Who becomes the holder starts with a list of all.
+      for (const source of sources.values()) source.forget()
+      await bell.hear(LOOK_MS)
       continue
     }
-    isDue = false
-    // A bell that was rung for the first change stands for all that follow soon.
-    if (isRung && wholeAt > 0) await wait(config.watch.debounce)
-    const isWhole = now() - wholeAt >= resync || failures > 0
-    const began = now()
+    const dueAt = Math.min(againAt, ...[...sources.values()].map((source) => source.dueAt()))
+    if (await bell.hear(dueAt - now())) await wait(config.watch.debounce, stopped)
+    if (stopped.aborted || !leadership.isHeld()) continue
+    // What was rung for until now is in what is read now.
+    bell.hush()
     try {
-      const readSource = (source: SourceConfig) => read(source, isWhole)
       const synced = await sync(config, { store, now, readSource, tell: world.tell })
       failures = synced.isComplete ? 0 : failures + 1
+      againAt = synced.isComplete ? Number.POSITIVE_INFINITY : now() + pauseAfter(failures)
       await world.onSync(synced)
-      if (isWhole) wholeAt = began
     } catch (error) {
+      if (stopped.aborted && error === stopped.reason) break
       if (!(error instanceof OperationError)) throw error
       failures++
       onProblem(error.message)
+      await wait(pauseAfter(failures), stopped)
     }
   }
   await leadership.release()

@@ -179,7 +179,7 @@ describe('roles', () => {
   test('one Lease can be held, and Events can only be made', () => {
     const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
     expect(rulesOf('lease')).toEqual([
-      { ...leases, resourceNames: ['waypost'], verbs: ['get', 'update', 'patch'] },
+      { ...leases, resourceNames: ['waypost'], verbs: ['get', 'update'] },
       { ...leases, verbs: ['create'] },
     ])
     for (const folder of ['events', 'events-in-namespace']) expect(rights(rulesOf(folder))).toEqual(['create events.'])

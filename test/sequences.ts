@@ -293,7 +293,7 @@ export const describeSequences = (name: string, open: () => Promise<BlobStore>):
         attempts.push([report?.sources[0]?.attempts, report?.sources[0]?.observedAt, report?.sources[0]?.problem])
       }
       const observedAt = new Date(at(0)).toISOString()
-      expect(attempts).toEqual([1, 2, 3].map((count) => [count, observedAt, 'timeout']))
+      expect(attempts).toEqual([1, 2, 3].map((count) => [count, observedAt, 'timeout (ClusterUnreachable)']))
       expect(await p.names()).toEqual(['team.a'])
       const { isComplete } = await p.sync(4, [A])
       const state = await readJson(p.store, 'sources/cluster/state.json', isSourceState)

@@ -76,14 +76,15 @@ export const connectWorker = (
   fetch: typeof globalThis.fetch,
 ): Connection => {
   const file = parseFile(text)
-  const chosen = context ?? file['current-context']
+  const wanted = context ?? file['current-context']
+  const chosen = typeof wanted === 'string' ? wanted : ''
   const link = named(file.contexts, chosen, 'context')
   const cluster = link && named(file.clusters, link.cluster, 'cluster')
   const user = link && named(file.users, link.user, 'user')
   if (cluster === undefined || user === undefined)
     throw refuse(
       'KubeconfigInvalid',
-      `context ${printable(String(chosen ?? ''), 100)} has no cluster or no user`,
+      `context "${printable(chosen, 100)}" has no cluster or no user`,
       'kubectl config view --raw --flatten --minify prints a whole one',
     )
   for (const [limits, fields] of [
@@ -91,20 +92,20 @@ export const connectWorker = (
     [USER_LIMITS, user],
   ] as const)
     for (const [keys, code, problem, fix] of limits) if (has(fields, ...keys)) throw refuse(code, problem, fix)
-  const url = checkServer(String(cluster.server ?? ''))
-  const { token } = user
-  if (typeof token !== 'string' || token.trim() === '')
+  const url = checkServer(typeof cluster.server === 'string' ? cluster.server : '')
+  const token = typeof user.token === 'string' ? user.token.trim() : ''
+  if (!/^[\x21-\x7e]+$/.test(token))
     throw refuse('WorkerTokenMissing', 'its user has no token', 'Use the token of a service account')
   const root = `${url.origin}${url.pathname.replace(/\/+$/, '')}`
   return {
     server: printable(root, 200),
-    context: printable(String(chosen), 100),
+    context: printable(chosen, 100),
     fetch: (path, { headers, ...init } = {}) =>
       // A redirect would carry the token elsewhere.
       fetch(`${root}${path}`, {
         ...init,
         redirect: 'manual',
-        headers: { ...headers, authorization: `Bearer ${token.trim()}` },
+        headers: { ...headers, authorization: `Bearer ${token}` },
       }),
   }
 }

@@ -16,16 +16,24 @@ const unclear = (api: KubeApi, what: string) =>
 const ask = async (
   api: KubeApi,
   path: string,
+  kind: string,
   field: string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> => {
   const answer = await api.get(path)
-  const list = answer.kind === 'ok' ? answer.value[field] : undefined
+  const list = answer.kind === 'ok' && answer.value.kind === kind ? answer.value[field] : undefined
   // A discovery that does not answer is a failure: nothing may be called not installed by it.
   if (!Array.isArray(list)) throw unclear(api, `what there is at ${path}`)
   return list.filter(isMap)
 }
 
-/** Which kinds are served, and where. A kind is not installed only where discovery answered and does not have it. */
+/** While a CRD is uninstalled its objects go one by one, and discovery says that no new ones are taken. */
+const isGoing = ({ verbs }: Readonly<Record<string, unknown>>): boolean =>
+  Array.isArray(verbs) && !verbs.includes('create')
+
+/**
+ * Which kinds are served, and where. A kind is not installed only where discovery answered and does not have it, or has
+ * it for the last time.
+ */
 export const discoverKinds = async (
   api: KubeApi,
   kinds: readonly KindToRead[],
@@ -34,7 +42,7 @@ export const discoverKinds = async (
   for (const kind of kinds)
     if (kind.resource !== undefined)
       served.set(kind, { ...kind, root: '/api/v1', version: 'v1', resource: kind.resource })
-  const groups = await ask(api, '/apis', 'groups')
+  const groups = await ask(api, '/apis', 'APIGroupList', 'groups')
   for (const [group, wanted] of Map.groupBy(kinds, (kind) => kind.group)) {
     const found = groups.find(({ name }) => name === group)
     if (group === '' || found === undefined) continue
@@ -49,10 +57,10 @@ export const discoverKinds = async (
       const missing = wanted.filter((kind) => !served.has(kind))
       if (missing.length === 0) break
       const root = `/apis/${group}/${version}`
-      const resources = await ask(api, root, 'resources')
+      const resources = await ask(api, root, 'APIResourceList', 'resources')
       for (const kind of missing) {
         const own = resources.find((each) => each.kind === kind.kind && !String(each.name).includes('/'))
-        if (own !== undefined) served.set(kind, { ...kind, root, version, resource: String(own.name) })
+        if (own !== undefined && !isGoing(own)) served.set(kind, { ...kind, root, version, resource: String(own.name) })
       }
     }
   }

@@ -9,17 +9,20 @@ import type { Connection } from './kube-fetch.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
+const KIND = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
+
 /** As Kubernetes writes a MicroTime. */
 const microTime = (): string => new Date().toISOString().replace('Z', '000Z')
 
-const explain = (answer: KubeAnswer, { name, namespace }: LeaseOptions): string => {
-  const lease = `the Lease ${namespace}/${name}, by which one of several replicas publishes,`
+const unusable = (answer: KubeAnswer, { name, namespace }: LeaseOptions): OperationError => {
+  const lease = `the Lease ${namespace}/${name}, by which one of several replicas publishes`
+  const otherwise = 'or set watch.lease: false where there is only one'
   const why = answer.kind === 'ok' ? '' : answer.message
-  if (answer.kind === 'denied')
-    return `It may not use ${lease} Add to its role in namespace ${namespace}: { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] }, or set watch.lease: false where there is only one.`
-  if (answer.kind === 'absent')
-    return `There is no namespace ${namespace} for ${lease} Name another in watch.lease.namespace, or set watch.lease: false where there is only one.`
-  return `${lease} cannot be written: ${why}`
+  const problems: Partial<Record<KubeAnswer['kind'], string>> = {
+    denied: `It may not use ${lease}. Add to its role in namespace ${namespace}: { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] }, ${otherwise}.`,
+    absent: `There is no namespace ${namespace} for ${lease}. Create it, name another in watch.lease.namespace, ${otherwise}.`,
+  }
+  return new OperationError('LeaseUnusable', problems[answer.kind] ?? `It cannot write ${lease}: ${why}`)
 }
 
 /**
@@ -29,21 +32,18 @@ const explain = (answer: KubeAnswer, { name, namespace }: LeaseOptions): string 
 export const lead = (
   connection: Connection,
   options: LeaseOptions,
-  signal: AbortSignal,
-  onChange: () => void,
+  onChange: (isHeld: boolean) => void,
   onProblem: (text: string) => void,
 ): Leadership => {
   const { name, namespace, duration, renewDeadline, retryPeriod } = options
   const identity = `${hostname()}_${randomUUID()}`
   const root = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`
   const path = `${root}/${encodeURIComponent(name)}`
-  const end = new AbortController()
-  const api = createKubeApi(connection, end.signal, {
-    requestMs: renewDeadline,
-    attempts: 1,
-    firstPauseMs: 0,
-    longestPauseMs: 0,
-  })
+  const released = new AbortController()
+  const over = new AbortController()
+  // A request that hangs must leave time for another before the lease is lost.
+  const limits = { requestMs: renewDeadline / 2, attempts: 1, firstPauseMs: 0, longestPauseMs: 0 }
+  const api = createKubeApi(connection, over.signal, limits)
   let heldUntil = 0
   let wasHeld = false
   let seen = { version: '', at: 0 }
@@ -51,75 +51,92 @@ export const lead = (
 
   const isHeld = (): boolean => performance.now() < heldUntil
 
-  /** One try; true where the lease is ours now. */
-  const attempt = async (): Promise<boolean> => {
-    const asked = performance.now()
+  const find = async (): Promise<{ readonly version: string; readonly spec: Fields } | undefined> => {
     const found = await api.get(path)
-    const lease = found.kind === 'ok' ? found.value : undefined
-    if (lease === undefined && found.kind !== 'absent')
-      throw new OperationError('LeaseUnusable', explain(found, options))
-    const spec: Fields = isMap(lease?.spec) ? lease.spec : {}
-    const metadata: Fields = isMap(lease?.metadata) ? lease.metadata : {}
-    const version = String(metadata.resourceVersion ?? '')
+    if (found.kind === 'absent') return undefined
+    if (found.kind !== 'ok') throw unusable(found, options)
+    const { metadata, spec } = found.value
+    const version = isMap(metadata) ? String(metadata.resourceVersion) : ''
+    return { version, spec: isMap(spec) ? spec : {} }
+  }
+
+  const replace = (version: string, spec: Fields): Promise<KubeAnswer> =>
+    api.send('PUT', path, { ...KIND, metadata: { name, namespace, resourceVersion: version }, spec })
+
+  /** One try to get it or to keep it. */
+  const attempt = async (): Promise<void> => {
+    const asked = performance.now()
+    const lease = await find()
+    const { version = '', spec = {} } = lease ?? {}
+    // From when the answer came: what it tells may be that young.
+    if (version !== seen.version) seen = { version, at: performance.now() }
     const isOurs = spec.holderIdentity === identity
-    if (version !== seen.version) seen = { version, at: asked }
     const isSilent = asked - seen.at > Number(spec.leaseDurationSeconds ?? 0) * 1_000
-    if (lease !== undefined && !isOurs && spec.holderIdentity && !isSilent) return false
+    if (spec.holderIdentity && !isOurs && !isSilent) return
     const next = {
       ...spec,
       holderIdentity: identity,
-      leaseDurationSeconds: Math.max(1, Math.round(duration / 1_000)),
+      // Whole seconds; never shorter than we promise to be silent.
+      leaseDurationSeconds: Math.ceil(duration / 1_000),
       renewTime: microTime(),
       acquireTime: isOurs ? spec.acquireTime : microTime(),
       leaseTransitions: Number(spec.leaseTransitions ?? 0) + (isOurs || lease === undefined ? 0 : 1),
     }
-    const kinds = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
     const written =
       lease === undefined
-        ? await api.send('POST', root, { ...kinds, metadata: { name, namespace }, spec: next })
-        : await api.send('PUT', path, { ...kinds, metadata: { name, namespace, resourceVersion: version }, spec: next })
-    if (written.kind === 'conflict') return false
-    if (written.kind !== 'ok') throw new OperationError('LeaseUnusable', explain(written, options))
-    heldUntil = asked + renewDeadline
-    return true
+        ? await api.send('POST', root, { ...KIND, metadata: { name, namespace }, spec: next })
+        : await replace(version, next)
+    if (written.kind === 'ok') heldUntil = asked + renewDeadline
+    else if (written.kind !== 'conflict') throw unusable(written, options)
   }
 
+  /** Said once: it is tried again every few seconds. */
   const say = (text: string): void => {
     if (text !== said && text !== '') onProblem(text)
     said = text
   }
 
   const run = async (): Promise<void> => {
-    while (!signal.aborted) {
+    while (!released.signal.aborted) {
       try {
         await attempt()
         say('')
       } catch (thrown) {
-        say(thrown instanceof Error ? thrown.message : String(thrown))
+        if (!(thrown instanceof OperationError)) throw thrown
+        say(thrown.message)
       }
       if (isHeld() !== wasHeld) {
-        wasHeld = isHeld()
-        onChange()
+        wasHeld = !wasHeld
+        onChange(wasHeld)
       }
       // Some jitter, so that replicas that start together do not ask together.
-      await sleep(retryPeriod * (0.8 + Math.random() * 0.4), undefined, { signal }).catch(() => {})
+      const pause = retryPeriod * (0.8 + Math.random() * 0.4)
+      await sleep(pause, undefined, { signal: released.signal, ref: false }).catch(() => {})
     }
   }
   const running = run()
 
-  const release = async (): Promise<void> => {
-    await running
-    const found = isHeld() ? await api.get(path).catch(() => undefined) : undefined
-    heldUntil = 0
-    if (found?.kind === 'ok' && isMap(found.value.spec) && found.value.spec.holderIdentity === identity)
-      // Best effort: who waits sees it run out otherwise.
-      await api
-        .send('PUT', path, {
-          ...found.value,
-          spec: { ...found.value.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() },
-        })
-        .catch(() => {})
-    end.abort()
+  const giveBack = async (): Promise<void> => {
+    const lease = await find()
+    if (lease?.spec.holderIdentity !== identity) return
+    const { holderIdentity: _, ...rest } = lease.spec
+    await replace(lease.version, { ...rest, leaseDurationSeconds: 1, renewTime: microTime() })
   }
-  return { isHeld, release }
+
+  return {
+    isHeld,
+    release: async () => {
+      released.abort()
+      await running
+      const wasOurs = isHeld()
+      heldUntil = 0
+      try {
+        if (wasOurs) await giveBack()
+      } catch (thrown) {
+        // Who waits sees it run out.
+        if (!(thrown instanceof OperationError)) throw thrown
+      }
+      over.abort()
+    },
+  }
 }

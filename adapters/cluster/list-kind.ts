@@ -19,7 +19,8 @@ type Page = { readonly items: readonly unknown[]; readonly next: string; readonl
 const readPage = (server: string, path: string, value: Readonly<Record<string, unknown>>): Page => {
   const { items, metadata } = value
   const { continue: next = '', resourceVersion = '' } = isMap(metadata) ? metadata : {}
-  if (!String(value.kind).endsWith('List') || !(Array.isArray(items) || items === null) || typeof next !== 'string')
+  const isList = items === null || (Array.isArray(items) && items.every(isMap))
+  if (!String(value.kind).endsWith('List') || !isList || typeof next !== 'string')
     throw clusterError(server, {
       code: 'ClusterAnswerUnreadable',
       cause: `what came back for ${path} is no list`,
@@ -43,9 +44,14 @@ export const listKind = async (
   let restarts = 0
   let next = ''
   for (;;) {
-    const limit = restarts > MOST_RESTARTS ? '' : `?limit=${PAGE}`
-    const answer = await api.get(`${path}${limit}${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`)
-    if (answer.kind === 'denied') return { kind: 'denied', message: answer.message }
+    const limit = restarts > MOST_RESTARTS ? '' : `limit=${PAGE}`
+    const query = [limit, next === '' ? '' : `continue=${encodeURIComponent(next)}`].filter((part) => part !== '')
+    const answer = await api.get(query.length === 0 ? path : `${path}?${query.join('&')}`)
+    if (answer.kind === 'denied') {
+      // Also in the middle: the first pages are no list.
+      restart()
+      return { kind: 'denied', message: answer.message }
+    }
     if (answer.kind === 'expired' && next !== '') {
       restarts++
       next = ''

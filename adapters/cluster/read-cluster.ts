@@ -7,7 +7,7 @@ import type { ClusterQuestion } from '../../core/ports.ts'
 import { clusterError } from './cluster-failure.ts'
 import { discoverKinds, type ServedKind } from './discover-kinds.ts'
 import { createHolding, type Holding } from './holding.ts'
-import { stagesOf } from './kinds.ts'
+import { type KindToRead, stagesOf } from './kinds.ts'
 import type { KubeApi } from './kube-api.ts'
 import { listKind, pathOf } from './list-kind.ts'
 import { grantNamespaces, type Place, referencesTo } from './references.ts'
@@ -108,6 +108,18 @@ const readKind = async (
   learned.holdings.push(...holdings, elsewhere)
 }
 
+/** What was listed while its kind was uninstalled is only what was left of it. */
+const checkStillServed = async (api: KubeApi, served: ReadonlyMap<KindToRead, ServedKind>): Promise<void> => {
+  const still = await discoverKinds(api, [...served.keys()])
+  for (const kind of served.keys())
+    if (!still.has(kind))
+      throw clusterError(api.server, {
+        code: 'ClusterChanged',
+        cause: `${kind.kind} was uninstalled while it was read`,
+        fix: 'Try again',
+      })
+}
+
 /** All that a source asks for, whole, or it throws. A kind that may not be read is part of the answer. */
 export const readCluster = async (api: KubeApi, question: ClusterQuestion): Promise<SnapshotReading> => {
   const stages = stagesOf(question.gatewayApi)
@@ -120,5 +132,6 @@ export const readCluster = async (api: KubeApi, question: ClusterQuestion): Prom
       else await readKind(api, found, question, learned)
     })
   }
+  await checkStillServed(api, served)
   return { ...toReading(question, learned), cost: api.cost() }
 }

@@ -3,15 +3,15 @@ import type { ObjectKind, Unlisted } from '../../core/model/snapshot.ts'
 import type { ClusterQuestion, ClusterWatch } from '../../core/ports.ts'
 import { networkFailure } from './cluster-failure.ts'
 import { discoverKinds, type ServedKind } from './discover-kinds.ts'
-import { createHolding } from './holding.ts'
 import { stagesOf } from './kinds.ts'
 import { createKubeApi } from './kube-api.ts'
 import type { Connection } from './kube-fetch.ts'
 import { deny, type Learned, toReading } from './read-cluster.ts'
-import { type Stream, watchKind } from './watch-kind.ts'
+import { type Stream, streamOf, watchKind } from './watch-kind.ts'
 
 /** How often somebody looks whether kinds were installed or removed. */
-const RECHECK_MS = 30_000
+export const RECHECK_MS = 30_000
+const FIRST_PAUSE_MS = 3_000
 
 const keyOf = (served: Iterable<ServedKind>): string =>
   [...served].map(({ root, resource }) => `${root}/${resource}`).join(' ')
@@ -31,18 +31,26 @@ export const watchCluster = (
   signal: AbortSignal,
   onChange: () => void,
   onProblem: (text: string) => void,
+  recheckMs = RECHECK_MS,
 ): ClusterWatch => {
   const kinds = stagesOf(question.gatewayApi).flat()
   const { namespaces } = question.scope
   let streams: readonly Stream[] = []
   let missing: readonly ObjectKind[] = []
+  let known: string | undefined
+  let stop = new AbortController()
+  /** Every list meets the same outage: it is said once, until one of them is back. */
+  const said = new Set<string>()
 
-  const start = (served: readonly ServedKind[], until: AbortSignal): Promise<unknown> => {
+  const say = (text: string): void => {
+    if (!said.has(text)) onProblem(text)
+    said.add(text)
+  }
+
+  const start = (served: readonly ServedKind[], until: AbortSignal): void => {
     streams = served.flatMap((kind) => {
       const places = namespaces.length === 0 ? [''] : kind.isNamespaced ? namespaces : []
-      return places.map((namespace): Stream => {
-        return { served: kind, namespace, state: 'down', holding: createHolding(question.source, kind) }
-      })
+      return places.map((namespace) => streamOf(question.source, kind, namespace))
     })
     const around = {
       connection,
@@ -51,39 +59,46 @@ export const watchCluster = (
       signal: until,
       wait: (milliseconds: number) => wait(milliseconds, until),
       onChange,
-      onProblem,
+      onLive: () => said.clear(),
+      onProblem: say,
     }
-    return Promise.all(streams.map((stream) => watchKind(stream, around)))
+    for (const stream of streams) void watchKind(stream, around)
+  }
+
+  /** Asks which kinds there are, and starts anew where they are others than before. */
+  const look = async (): Promise<boolean> => {
+    const served = await discoverKinds(createKubeApi(connection, signal), kinds)
+    const key = keyOf(served.values())
+    if (key === known) return true
+    stop.abort()
+    stop = new AbortController()
+    known = key
+    missing = kinds.filter((kind) => !served.has(kind)).map(({ kind }) => kind)
+    start([...served.values()], AbortSignal.any([signal, stop.signal]))
+    onChange()
+    return false
   }
 
   const run = async (): Promise<void> => {
-    let known: string | undefined
-    let stop = new AbortController()
     while (!signal.aborted) {
       try {
-        const served = await discoverKinds(createKubeApi(connection, signal), kinds)
-        const key = keyOf(served.values())
-        if (key !== known) {
-          stop.abort()
-          stop = new AbortController()
-          known = key
-          missing = kinds.filter((kind) => !served.has(kind)).map(({ kind }) => kind)
-          void start([...served.values()], AbortSignal.any([signal, stop.signal]))
-          onChange()
-        }
+        await look()
       } catch (thrown) {
-        if (!signal.aborted && known === undefined) onProblem(networkFailure(connection.server, thrown).message)
+        if (!signal.aborted && known === undefined) say(networkFailure(connection.server, thrown).message)
       }
-      await wait(known === undefined ? RECHECK_MS / 10 : RECHECK_MS, signal)
+      await wait(known === undefined ? Math.min(FIRST_PAUSE_MS, recheckMs) : recheckMs, signal)
     }
   }
   void run()
 
+  const isWhole = (): boolean => streams.length > 0 && streams.every(({ state }) => state !== 'down')
+
   return {
-    reading: () => {
+    reading: async () => {
       // What routes lead to outside the namespaces is not watched, so it is read anew.
-      if (namespaces.length > 0 || streams.length === 0 || streams.some(({ state }) => state === 'down'))
-        return undefined
+      if (namespaces.length > 0 || !isWhole()) return undefined
+      // Who uninstalls a kind deletes its objects first: their end is not news of them, but of the kind.
+      if (!(await look()) || !isWhole()) return undefined
       const learned: Learned = {
         holdings: streams.map(({ holding }) => holding),
         unlisted: new Map<ObjectKind, Unlisted>(missing.map((kind) => [kind, 'notInstalled'])),

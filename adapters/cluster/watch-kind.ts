@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isMap } from '../../core/model/is-map.ts'
-import { networkFailure } from './cluster-failure.ts'
+import type { OperationError } from '../../core/model/operation-error.ts'
+import { clusterError, networkFailure } from './cluster-failure.ts'
 import type { ServedKind } from './discover-kinds.ts'
 import { createHolding, type Holding } from './holding.ts'
 import type { KubeApi } from './kube-api.ts'
@@ -13,6 +14,11 @@ export type Stream = {
   readonly namespace: string
   state: 'down' | 'live' | 'denied'
   holding: Holding
+  /** What is held is as of this version; empty where all is to be listed first. */
+  version: string
+  liveSince: number
+  /** Was it said that this may not be watched? */
+  isTold: boolean
 }
 
 type Surroundings = {
@@ -22,16 +28,31 @@ type Surroundings = {
   readonly signal: AbortSignal
   readonly wait: (milliseconds: number) => Promise<void>
   readonly onChange: () => void
+  readonly onLive: () => void
   readonly onProblem: (text: string) => void
 }
 
 /** The server ends a watch after this; a connection that died silently is noticed soon after. */
 const WATCH_SECONDS = 240
 const GRACE_MS = 20_000
+/** A watch that ended sooner is not simply over: who asks again at once would ask without end. */
+const STEADY_MS = 5_000
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 10_000
+/** Where it may not watch it lists, as often as that. */
+const POLL_MS = 60_000
 
-/** The events of a watch, a line each. */
+export const streamOf = (source: string, served: ServedKind, namespace: string): Stream => ({
+  served,
+  namespace,
+  state: 'down',
+  holding: createHolding(source, served),
+  version: '',
+  liveSince: 0,
+  isTold: false,
+})
+
+/** The events of a watch, a line each. A line that was cut off is no event: the next watch brings it again. */
 async function* eventsOf(response: Response): AsyncGenerator<Readonly<Record<string, unknown>>> {
   const decoder = new TextDecoder()
   let rest = ''
@@ -58,70 +79,96 @@ const takeEvent = (holding: Holding, type: unknown, object: unknown): boolean =>
   return !isDeepStrictEqual(before, holding.take(object))
 }
 
-/** Follows one watch from a version on. Gives the version to go on from, or `expired`. */
-const follow = async (stream: Stream, from: string, around: Surroundings): Promise<string | 'expired' | 'denied'> => {
-  const { connection, signal, onChange } = around
-  const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${from}&timeoutSeconds=${WATCH_SECONDS}`
+const refusal = (server: string, status: number): OperationError =>
+  status === 401
+    ? clusterError(server, {
+        code: 'ClusterUnauthorized',
+        cause: 'it does not accept the credentials',
+        fix: 'Renew them, or choose another context',
+      })
+    : clusterError(server, {
+        code: 'ClusterBusy',
+        cause: `it answers a watch with ${status}`,
+        fix: 'See the logs of the API server',
+      })
+
+/** Lists all of it anew. */
+const list = async (stream: Stream, { api, source, onChange }: Surroundings): Promise<void> => {
+  const holding = createHolding(source, stream.served)
+  const listed = await listKind(api, stream.served, stream.namespace, holding.take, holding.clear)
+  const isNews = listed.kind === 'listed' || stream.state !== 'denied'
+  stream.holding = holding
+  stream.state = listed.kind === 'denied' ? 'denied' : 'down'
+  stream.version = listed.kind === 'denied' ? '' : listed.resourceVersion
+  if (isNews) onChange()
+}
+
+/** Follows one watch to its end. Every event moves `version` on, so that the next one neither misses nor repeats any. */
+const follow = async (stream: Stream, around: Surroundings): Promise<'over' | 'denied'> => {
+  const { connection, signal, onChange, onLive } = around
+  // Not all at the same moment.
+  const seconds = WATCH_SECONDS + Math.floor(Math.random() * 60)
+  const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${stream.version}&timeoutSeconds=${seconds}`
   const response = await connection.fetch(`${pathOf(stream.served, stream.namespace)}?${query}`, {
     headers: { accept: 'application/json', 'accept-encoding': 'identity' },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(WATCH_SECONDS * 1_000 + GRACE_MS)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000 + GRACE_MS)]),
   })
   if (response.status !== 200) {
     await response.arrayBuffer()
-    if (response.status === 410) return 'expired'
     if (response.status === 403) return 'denied'
-    throw new Error(`a watch was answered with ${response.status}`)
+    if (response.status !== 410) throw refusal(connection.server, response.status)
+    stream.version = ''
+    return 'over'
   }
-  let version = from
   stream.state = 'live'
+  stream.liveSince = performance.now()
+  onLive()
   for await (const { type, object } of eventsOf(response)) {
-    if (type === 'ERROR') return 'expired'
-    version = versionOf(object) ?? version
+    if (type === 'ERROR') {
+      // Nearly always 410, the version is too old. Whatever it is, a list puts it right.
+      stream.version = ''
+      break
+    }
+    stream.version = versionOf(object) ?? stream.version
     if (type !== 'BOOKMARK' && takeEvent(stream.holding, type, object)) onChange()
   }
-  return version
+  return 'over'
 }
 
 const problemOf = ({ served, namespace }: Stream): string =>
   `It may not watch ${served.resource}${namespace === '' ? '' : ` in namespace ${namespace}`}, so changes are seen only when all is listed again. Add to its role: { apiGroups: ["${served.group}"], resources: ["${served.resource}"], verbs: ["get", "list", "watch"] }.`
 
-/** Lists, then follows what changes, for ever: what a broken connection or an expired version lost is listed again. */
+/** One time around: lists if need be, then follows. Gives how long to wait before the next. */
+const pass = async (stream: Stream, around: Surroundings): Promise<number> => {
+  if (stream.version === '') await list(stream, around)
+  // Somebody may allow it later; until then it is as any denied kind.
+  if (stream.state === 'denied') return LONGEST_PAUSE_MS
+  if ((await follow(stream, around)) === 'over') return 0
+  if (!stream.isTold) around.onProblem(problemOf(stream))
+  stream.isTold = true
+  stream.version = ''
+  return POLL_MS
+}
+
+/** Lists, then follows what changes, until the signal: what an expired version lost is listed again. */
 export const watchKind = async (stream: Stream, around: Surroundings): Promise<void> => {
-  const { api, source, signal, wait, onChange, onProblem } = around
-  let version = ''
+  const { api, signal, wait, onProblem } = around
   let failures = 0
   while (!signal.aborted) {
+    let pause = 0
     try {
-      if (version === '') {
-        const holding = createHolding(source, stream.served)
-        const listed = await listKind(api, stream.served, stream.namespace, holding.take, holding.clear)
-        stream.holding = holding
-        onChange()
-        // Somebody may allow it later; until then it is as any denied kind.
-        if (listed.kind === 'denied') {
-          stream.state = 'denied'
-          await wait(LONGEST_PAUSE_MS)
-          continue
-        }
-        version = listed.resourceVersion
-      }
-      const next = await follow(stream, version, around)
-      failures = 0
-      version = next === 'expired' || next === 'denied' ? '' : next
-      if (next === 'denied') {
-        stream.state = 'down'
-        onProblem(problemOf(stream))
-        await wait(60_000)
-      }
+      pause = await pass(stream, around)
     } catch (thrown) {
-      stream.state = 'down'
       if (signal.aborted) return
-      failures++
       // Twice may be a server that restarts; then people should know.
-      if (failures === 3) onProblem(networkFailure(api.server, thrown).message)
-      // After a while nobody knows what was missed.
-      if (failures > 3) version = ''
-      await wait(Math.random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures))
+      if (failures === 2) onProblem(networkFailure(api.server, thrown).message)
+      // A server that was restored from a backup may never come to the version that we have.
+      if (failures > 2) stream.version = ''
     }
+    const isSteady = stream.state === 'live' && performance.now() - stream.liveSince > STEADY_MS
+    if (stream.state === 'live') stream.state = 'down'
+    failures = isSteady || pause > 0 ? 0 : failures + 1
+    const again = failures === 0 ? 0 : Math.random() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures)
+    await wait(Math.max(pause, again))
   }
 }

@@ -70,7 +70,8 @@ export const judgeRead = (read: WholeRead, policy: GuardPolicy): Judgement => {
   if (fault !== undefined) {
     const areRoutesRead =
       !findings.some(({ code }) => code === 'DocumentUnreadable') &&
-      !ROUTE_KINDS.some((kind) => snapshot.unlisted.has(kind))
+      // Without Services nobody knows whom a route asks for.
+      ![...ROUTE_KINDS, 'Service' as const].some((kind) => snapshot.unlisted.has(kind))
     return {
       kind: 'bad',
       problem: fault.problem,

@@ -29,6 +29,7 @@ export const renderSync = (
   const aboutSources = findings.filter(({ subject }) => subject.kind === 'Source')
   const others = findings.filter(({ subject }) => subject.kind !== 'Source')
   const retention = new Set(registries.flatMap(({ report }) => report.retention ?? []))
+  const untold = new Set(registries.flatMap(({ report }) => report.untold ?? []))
   return [
     ...[...changes].flatMap(([name, { added, removed, changed }]) => [
       `${name}:`,
@@ -37,7 +38,8 @@ export const renderSync = (
     renderFindings({ findings: others, snapshots }).trimStart(),
     ...aboutSources.flatMap((finding) => [...findingLines(finding, ''), '']),
     ...dropped.map((name) => `${name} is not in the configuration any more: it is no longer served.`),
-    ...[...retention].map((problem) => problem),
+    ...retention,
+    ...[...untold].map((problem) => `Not all owners could be told by Events: ${problem}`),
     ...registries.map(({ name, report }) => `${name}: ${isDryRun ? 'dry run, ' : ''}${describe(report)}`),
     '',
   ]

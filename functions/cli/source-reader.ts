@@ -35,5 +35,5 @@ export const tellerOf =
   ({ sources }: Config, open: (source: SourceConfig) => Promise<Cluster>): Tell =>
   async (name, events) => {
     const source = sources.find((each) => each.name === name)
-    return source && (await open(source)).tell(events)
+    return source === undefined ? { told: new Set() } : (await open(source)).tell(events)
   }

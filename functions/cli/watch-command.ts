@@ -11,7 +11,11 @@ export type WatchCommand = { readonly config?: string; readonly store?: string }
 /** What is worth a line: what was written, and how the sources are where that has changed. */
 const toldOf = ({ registries }: Synced): string =>
   JSON.stringify(
-    registries.map(({ report }) => [report.problem, report.sources.map(({ isFresh, problem }) => [isFresh, problem])]),
+    registries.map(({ report: { problem, untold, sources } }) => [
+      problem,
+      untold,
+      sources.map((source) => [source.isFresh, source.problem]),
+    ]),
   )
 
 /** Runs until it is stopped, and says what it does. */
@@ -21,6 +25,8 @@ export const runWatch = async (options: WatchCommand, world: World): Promise<voi
   const store = await world.openStore(options.store ?? config.publish.store)
   const open = clusterOpener(world)
   const say = (text: string): void => world.print(`${new Date(world.now()).toISOString()} ${text}`)
+  const { lease } = config.watch
+  if (lease !== undefined) say(`waiting for the Lease ${lease.namespace}/${lease.name}\n`)
   let told = ''
   await watch(config, {
     store,

@@ -12,8 +12,8 @@ export type World = {
   readonly version: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly now: () => number
-  /** Without keeping the process alive. */
-  readonly wait: (milliseconds: number) => Promise<void>
+  /** Without keeping the process alive; the signal ends it early. */
+  readonly wait: (milliseconds: number, signal?: AbortSignal) => Promise<void>
   readonly print: (text: string) => void
   readonly printError: (text: string) => void
   readonly readManifests: ReadManifests
@@ -25,7 +25,7 @@ export type World = {
   readonly openStore: (url: string) => Promise<BlobStore>
   /** Opens a cluster by what a kubeconfig says. */
   readonly openCluster: (access: ClusterAccess) => Promise<Cluster>
-  /** Ends when the process is asked to. */
+  /** Ends when the process is asked to; until then it lives on, also while it only waits. */
   readonly stopped: () => AbortSignal
   /** Says how far a long piece of work is, where somebody watches. */
   readonly progress?: (text: string) => void

@@ -9,11 +9,20 @@ import { run } from '../cli/program.ts'
 import type { World } from '../cli/world.ts'
 import { listen } from './node.ts'
 
+/** While somebody waits to be stopped: a process that only waits for a cluster to come back would end by itself. */
+let alive: NodeJS.Timeout | undefined
+
 const world: World = {
   version: manifest.version,
   environment: process.env,
   now: Date.now,
-  wait: (milliseconds) => setTimeout(milliseconds, undefined, { ref: false }),
+  wait: async (milliseconds, signal) => {
+    try {
+      await setTimeout(milliseconds, undefined, { ref: false, ...(signal && { signal }) })
+    } catch {
+      // Woken up early.
+    }
+  },
   print: (text) => void process.stdout.write(text),
   printError: (text) => void process.stderr.write(text),
   readManifests: createManifestReader(process.stdin),
@@ -39,6 +48,7 @@ const world: World = {
   },
   stopped: () => {
     const controller = new AbortController()
+    alive ??= setInterval(() => {}, 60_000)
     // `on`, not `once`: Ctrl-C reaches this process twice, from the terminal and through the launcher.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => controller.abort())
     return controller.signal
@@ -59,3 +69,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 
 // Left to end by itself, so that what was written to a pipe arrives whole.
 process.exitCode = await run(process.argv.slice(2), world)
+clearInterval(alive)

@@ -28,7 +28,7 @@ export const readSources = async (
       return { kind: 'read', observedAt, reading, discovery: discover(reading.snapshot, discovery) }
     } catch (error) {
       if (!(error instanceof OperationError)) throw error
-      return { kind: 'failed', observedAt, problem: error.message.replace(/\.$/, '') }
+      return { kind: 'failed', observedAt, problem: `${error.message.replace(/\.$/, '')} (${error.code})` }
     }
   }
   return new Map(await inParallel(sources, async (source) => [source.name, await readOne(source)] as const))

@@ -31,6 +31,8 @@ export const reportOf = (
   { name, sources, pointer, ...outcome }: Outcome,
   settled: readonly SettledSource[],
   findings: readonly Finding[],
+  /** Which owners were told of a finding, by uid. */
+  told: ReadonlyMap<Finding, string>,
   costs: ReadonlyMap<string, ReadCost>,
   rest: Pick<Report, 'at' | 'milliseconds' | 'cost' | 'retention' | 'untold'>,
 ): Report => {
@@ -45,7 +47,9 @@ export const reportOf = (
     sources: settled
       .filter((source) => sources.includes(source.name))
       .map((source) => sourceReport(source, costs.get(source.name))),
-    findings: own.filter((finding) => !isQuiet(finding)).map(findingJson),
+    findings: own
+      .filter((finding) => !isQuiet(finding))
+      .map((finding) => ({ ...findingJson(finding), ...(told.has(finding) && { told: told.get(finding) }) })),
     quiet: own.filter(isQuiet).length,
   }
 }

@@ -31,6 +31,7 @@ export type Report = {
   readonly milliseconds: number
   readonly cost: StoreCost
   readonly sources: readonly SourceReport[]
+  /** Each with `told`, the uid of the object whose owner was told of it by an Event. */
   readonly findings: readonly Readonly<Record<string, unknown>>[]
   /** Resources that did not ask to be listed, or are not selected. */
   readonly quiet: number

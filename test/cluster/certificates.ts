@@ -9,11 +9,14 @@ export type CertificateRequest = {
   /** and the group that the user is in. */
   readonly organization?: string
   readonly notAfter: Date
-  /** Where a server listens with it. */
+  /** Where a server listens with it, */
   readonly address?: string
+  /** or as which host. */
+  readonly host?: string
 }
 
 const DAY = 24 * 60 * 60 * 1_000
+const DNS_NAME = 2
 const IP_ADDRESS = 7
 
 const createKey = (): { readonly key: string; readonly publicKey: string } => {
@@ -55,16 +58,20 @@ export const createAuthority = (commonName: string): Issued =>
     { name: 'keyUsage', keyCertSign: true, critical: true },
   ])
 
-/** For a client, and with an address also for a server. */
-export const issueCertificate = (authority: Issued, request: CertificateRequest): Issued =>
-  sign(
+/** For a client, and with an address or a host also for a server. */
+export const issueCertificate = (authority: Issued, request: CertificateRequest): Issued => {
+  const { address, host } = request
+  const altNames = [
+    ...(address === undefined ? [] : [{ type: IP_ADDRESS, ip: address }]),
+    ...(host === undefined ? [] : [{ type: DNS_NAME, value: host }]),
+  ]
+  return sign(
     request,
     [
       { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, critical: true },
-      { name: 'extKeyUsage', clientAuth: true, serverAuth: request.address !== undefined },
-      ...(request.address === undefined
-        ? []
-        : [{ name: 'subjectAltName', altNames: [{ type: IP_ADDRESS, ip: request.address }] }]),
+      { name: 'extKeyUsage', clientAuth: true, serverAuth: altNames.length > 0 },
+      ...(altNames.length === 0 ? [] : [{ name: 'subjectAltName', altNames }]),
     ],
     authority,
   )
+}

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../../adapters/cluster/connect.ts'
+import type { KubeLimits } from '../../adapters/cluster/kube-api.ts'
 import { openCluster } from '../../adapters/cluster/open-cluster.ts'
 import { openStore } from '../../adapters/store/open-store.ts'
 import { createApi } from '../../functions/api/api.ts'
@@ -20,17 +21,35 @@ export type Listed = {
   readonly _meta: Readonly<Record<string, { readonly status?: string }>>
 }
 
+export type Circumstances = {
+  /** Less patience with the cluster. */
+  readonly limits?: KubeLimits
+  /** Beside, or instead of, what is there. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** How often `watch` looks for new kinds. */
+  readonly recheckMs?: number
+  /** Where the files of a pod's account lie. */
+  readonly root?: string
+  /** Shared with another command line. */
+  readonly store?: string
+}
+
 /** The command line in this process, against a real cluster and a folder of its own. */
-export const createWaypost = (kubeconfig: string, config = '') => {
-  const store = `file:${mkdtempSync(join(tmpdir(), 'waypost-cluster-'))}`
-  const environment = { WAYPOST_KUBECONFIG: kubeconfig, WAYPOST_CONFIG: config, WAYPOST_PUBLISH_STORE: store }
+export const createWaypost = (kubeconfig: string, config = '', circumstances: Circumstances = {}) => {
+  const { limits, recheckMs, root, store = `file:${mkdtempSync(join(tmpdir(), 'waypost-cluster-'))}` } = circumstances
+  const environment = {
+    WAYPOST_KUBECONFIG: kubeconfig,
+    WAYPOST_CONFIG: config,
+    WAYPOST_PUBLISH_STORE: store,
+    ...circumstances.environment,
+  }
   const start = (args: readonly string[], stopped: AbortSignal = new AbortController().signal) => {
     const said = { output: '', errors: '' }
     const exit = run(args, {
       version: '0.0.0',
       environment,
       now: Date.now,
-      wait: (milliseconds) => sleep(milliseconds),
+      wait: (milliseconds, signal) => sleep(milliseconds, undefined, signal && { signal }).catch(() => {}),
       print: (text) => {
         said.output += text
       },
@@ -39,7 +58,7 @@ export const createWaypost = (kubeconfig: string, config = '') => {
       },
       readManifests: () => Promise.reject(new Error('there are no manifests')),
       readFile: async () => ({ kind: 'absent' }),
-      openCluster: async (access) => openCluster(connect(access, environment)),
+      openCluster: async (access) => openCluster(connect(access, environment, root), limits, recheckMs),
       stopped: () => stopped,
       openStore: (url) => openStore(url, { environment }),
       listen: () => Promise.reject(new Error('nobody listens')),
