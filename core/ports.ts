@@ -74,12 +74,27 @@ export type ClusterWatch = {
   readonly reading: () => Promise<SnapshotReading | undefined>
 }
 
-/** How a cluster answers to what a source needs of it. */
+/** A rule of a Role in this namespace; without one, of a ClusterRole. */
+export type RoleRule = {
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly verbs: readonly string[]
+  readonly namespace?: string
+}
+
+/** How a cluster answers to one thing that a source needs of it. */
 export type ClusterCheck = {
+  /** What it is about: of one topic, all that is fine can be said in one line. */
+  readonly topic: 'server' | 'kinds' | 'absent' | 'read' | 'watch' | 'lease' | 'events' | 'store'
+  /** Of a right; `rule` is what gives it. */
+  readonly verb?: string
   readonly what: string
   readonly isFine: boolean
-  /** Is a source without it a failed one? */
+  /** Would a sync fail without it? */
   readonly isNeeded: boolean
+  /** Who needs it, where that is not every sync. */
+  readonly note?: string
+  readonly rule?: RoleRule
   readonly fix?: string
 }
 

@@ -27,7 +27,8 @@ const terminal = (store: BlobStore = openMemoryStore(), config = '') => {
       printError: (text) => void errors.push(text),
       readManifests: createManifestReader(Readable.from([input])),
       readFile: async () => ({ kind: 'absent' }),
-      openCluster: () => Promise.reject(new Error('there is no cluster')),
+      openCluster: () =>
+        Promise.reject(new OperationError('KubeconfigMissing', 'There is no kubeconfig. Give --from.')),
       stopped: () => new AbortController().signal,
       openStore: async () => store,
       listen: async (...given) => {
@@ -93,7 +94,6 @@ describe('sync', () => {
   })
 
   test.each([
-    ['sync', 2, '--from'],
     ['sync --from - --source clustr', 2, 'did you mean cluster?'],
     ['diff x', 2, 'history'],
     ['diff --json --markdown', 2, 'cannot be used with'],
@@ -104,6 +104,13 @@ describe('sync', () => {
   ])('%s ends with %i and says %s', async (command, code, said) => {
     const ended = await terminal().waypost(command)
     expect([ended.code, ended.output, ended.errors]).toEqual([code, '', expect.stringContaining(said)])
+  })
+
+  test('a cluster that cannot be had fails its source, and nothing is published', async () => {
+    const ended = await terminal().waypost('sync')
+    expect(ended.code).toBe(1)
+    expect(ended.output).toContain('There is no kubeconfig. Give --from')
+    expect(ended.output).toContain('nothing could be read, and nothing is changed')
   })
 
   test('a store that fails is one line and exit code 1', async () => {

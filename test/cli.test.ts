@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { createManifestReader } from '../adapters/cluster/manifests.ts'
 import { openMemoryStore } from '../adapters/store/memory.ts'
+import { OperationError } from '../core/model/operation-error.ts'
 import type { BlobStore } from '../core/ports.ts'
 import { run } from '../functions/cli/program.ts'
 import type { World } from '../functions/cli/world.ts'
@@ -31,7 +32,7 @@ const waypost = async (args: readonly string[], given: Given = {}) => {
       const text = given.files?.[path]
       return text === undefined ? { kind: 'absent' } : { kind: 'found', text }
     },
-    openCluster: () => Promise.reject(new Error('there is no cluster')),
+    openCluster: () => Promise.reject(new OperationError('KubeconfigMissing', 'There is no kubeconfig. Give --from.')),
     stopped: () => new AbortController().signal,
     openStore: async () => given.store ?? openMemoryStore(),
     listen: async (...server) => {
@@ -84,7 +85,7 @@ describe('compile', () => {
   })
 
   test.each([
-    [['compile'], 2, '--from'],
+    [['compile'], 1, 'There is no kubeconfig. Give --from. (KubeconfigMissing)'],
     [['compile', '--from', 'x', '--as', 'helm'], 2, 'manifests, cluster'],
     [['compile', '--from', 'x', '--at', 'noon'], 2, '2026-01-31T12:00:00Z'],
     [['compile', '--from', 'x', '--frm', 'y'], 2, '--from'],

@@ -140,6 +140,8 @@ test('the JSON Schema for editors knows every section and refuses what is unknow
     'sources',
     'discovery',
     'publish',
+    'watch',
+    'report',
     'serve',
     'auth',
   ])

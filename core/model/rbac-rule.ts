@@ -8,9 +8,9 @@ export const resourceName = ({ group, resource }: Pick<Denial, 'group' | 'resour
 export const renderDenial = (denial: Denial): string =>
   `${denial.verb} ${resourceName(denial)} ${denial.namespace === '' ? 'in all namespaces' : `in namespace ${denial.namespace}`}`
 
-/** The line of a Role or ClusterRole that allows it. All three verbs: a watch needs them, and one role serves both. */
-const ruleOf = ({ group, resource }: Denial): string =>
-  `{ apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["get", "list", "watch"] }`
+/** The line of a Role or ClusterRole that allows it. Who lists also watches, so one role serves both. */
+const ruleOf = ({ group, resource, verb }: Denial): string =>
+  `{ apiGroups: ["${group}"], resources: ["${resource}"], verbs: [${verb === 'get' ? '"get"' : '"get", "list", "watch"'}] }`
 
 /** One rule for each resource, and for a Role the namespaces it is needed in. */
 export const rbacRules = (denials: readonly Denial[]): readonly string[] => {

@@ -2,7 +2,7 @@ import type { Candidate } from '../model/candidate.ts'
 import type { Finding } from '../model/finding.ts'
 import { isWithdrawn } from '../model/opt-out.ts'
 import { subjectKey } from '../model/resource.ts'
-import type { Snapshot } from '../model/snapshot.ts'
+import type { ObjectKind, Snapshot } from '../model/snapshot.ts'
 import type { Shrink } from '../model/source-state.ts'
 import type { RegistryState } from '../model/state.ts'
 import { findLosses, isShrinkRefused, kindLossOf, lossOf, presentIn } from './guard.ts'
@@ -68,10 +68,14 @@ export const judgeRead = (read: WholeRead, policy: GuardPolicy): Judgement => {
   const { source } = snapshot
   const fault = findFault(snapshot, findings, policy.gatewayApi, policy.listedBefore, policy.isApproved)
   if (fault !== undefined) {
+    // Without Services nobody knows whom a route asks for.
+    const kinds: readonly ObjectKind[] = [...ROUTE_KINDS, 'Service']
     const areRoutesRead =
-      !findings.some(({ code }) => code === 'DocumentUnreadable') &&
-      // Without Services nobody knows whom a route asks for.
-      ![...ROUTE_KINDS, 'Service' as const].some((kind) => snapshot.unlisted.has(kind))
+      !kinds.some((kind) => snapshot.unlisted.has(kind)) &&
+      !findings.some(
+        ({ code, subject }) =>
+          code === 'DocumentUnreadable' || (code === 'ResourceInvalid' && kinds.some((kind) => kind === subject.kind)),
+      )
     return {
       kind: 'bad',
       problem: fault.problem,
