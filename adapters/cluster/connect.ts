@@ -45,12 +45,10 @@ const checkCertificate = (server: string, { cert, key }: RequestOptions): void =
 /** A provider that gives nothing would let us ask as nobody, and be refused everything, one by one. */
 const checkToken = (server: string, config: KubeConfig, { headers, cert }: RequestOptions): void => {
   const authorization = new Map(Object.entries(headers ?? {})).get('Authorization')
-  if (authorization === undefined) {
-    if (config.getCurrentUser()?.authProvider == null || cert !== undefined) return
-    throw unusable(server, 'its token is empty, or has expired and cannot be renewed')
-  }
-  if (!/^[\x20-\x7e]+$/.test(String(authorization).trim()))
-    throw unusable(server, 'its token has a character that no token has')
+  if (authorization === undefined && (config.getCurrentUser()?.authProvider == null || cert !== undefined)) return
+  const token = String(authorization ?? '').replace(/^Bearer\s*/, '')
+  if (token === '') throw unusable(server, 'the token is empty, or has expired and cannot be renewed')
+  if (!/^[\x21-\x7e]+\s*$/.test(token)) throw unusable(server, 'the token has a character that no token has')
 }
 
 const credentialFailure = (server: string, config: KubeConfig, thrown: unknown): OperationError => {
@@ -126,10 +124,12 @@ const createKubeFetch =
       sent.once('response', (incoming) => {
         try {
           resolve(toResponse(incoming))
-        } catch (thrown) {
-          // A status that is none.
+        } catch {
+          // Of a status that is none.
           sent.destroy()
-          reject(thrown)
+          const cause = `it answers ${incoming.statusCode}`
+          const fix = 'Look for a proxy between here and there'
+          reject(clusterError(server, { code: 'ClusterAnswerUnexpected', cause, fix }))
         }
       })
       sent.once('error', reject)

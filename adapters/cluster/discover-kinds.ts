@@ -22,7 +22,8 @@ const ask = async (
   const answer = await api.get(path)
   const list = answer.kind === 'ok' && answer.value.kind === kind ? answer.value[field] : undefined
   // A discovery that does not answer is a failure: nothing may be called not installed by it.
-  if (!Array.isArray(list)) throw unclear(api, `what there is at ${path}`)
+  if (!Array.isArray(list))
+    throw unclear(api, `what there is at ${path}${answer.kind === 'ok' ? '' : `: ${answer.message}`}`)
   return list.filter(isMap)
 }
 

@@ -1,4 +1,5 @@
 import { isMap } from '../../core/model/is-map.ts'
+import { OperationError } from '../../core/model/operation-error.ts'
 import { printable } from '../../core/model/printable.ts'
 import { clusterError, isLasting, networkFailure } from './cluster-failure.ts'
 import type { Connection, KubeInit } from './kube-fetch.ts'
@@ -83,12 +84,15 @@ export const createKubeApi = (
   const ask = async (path: string, init: KubeInit): Promise<Attempt> => {
     const limit = AbortSignal.timeout(limits.requestMs)
     const again = (error: Error, after = 0): Attempt => ({ kind: 'again', error, after, isTimeout: limit.aborted })
+    // Who ends a connection hears that it was cut.
+    const told = (thrown: unknown): unknown =>
+      limit.aborted && !(thrown instanceof OperationError) ? limit.reason : thrown
     requests++
     let response: Response
     try {
       response = await fetch(path, { ...init, signal: AbortSignal.any([limit, deadline]) })
     } catch (thrown) {
-      const error = networkFailure(server, thrown)
+      const error = networkFailure(server, told(thrown))
       if (isLasting(thrown)) throw error
       return again(error)
     }
@@ -107,7 +111,7 @@ export const createKubeApi = (
         failed('ClusterBusy', `it answers ${status}`, 'Try again later, and see the logs of the API server'),
         retryAfter(response),
       )
-    if (problem !== undefined && !(problem instanceof SyntaxError)) return again(networkFailure(server, problem))
+    if (problem !== undefined && !(problem instanceof SyntaxError)) return again(networkFailure(server, told(problem)))
     // Only what the API server itself says counts: a proxy's page must not look like an answer.
     if (!isMap(value))
       return again(

@@ -52,8 +52,9 @@ export const tell = async (api: KubeApi, events: readonly ClusterEvent[], now: D
   }
   if (denied.size > 0)
     problems.push(
-      `it may not create events in namespace ${[...denied].join(', ')}; add to a role: { apiGroups: [""], resources: ["events"], verbs: ["create"] }`,
+      `it may not create events; add to a role: { apiGroups: [""], resources: ["events"], verbs: ["create"] } in namespace ${[...denied].join(', ')}`,
     )
-  if (events.length > MOST) problems.push(`${events.length - MOST} of ${events.length} Events are left for the next sync`)
+  if (events.length > MOST)
+    problems.push(`${events.length - MOST} of ${events.length} Events are left for the next sync`)
   return { told, ...(problems.length > 0 && { problem: [...new Set(problems)].join('; ') }) }
 }

@@ -4,7 +4,7 @@ import type { ClusterQuestion, ClusterWatch } from '../../core/ports.ts'
 import { networkFailure } from './cluster-failure.ts'
 import { discoverKinds, type ServedKind } from './discover-kinds.ts'
 import { stagesOf } from './kinds.ts'
-import { createKubeApi } from './kube-api.ts'
+import { createKubeApi, type KubeLimits, LIMITS } from './kube-api.ts'
 import type { Connection } from './kube-fetch.ts'
 import { deny, type Learned, toReading } from './read-cluster.ts'
 import { type Stream, streamOf, watchKind } from './watch-kind.ts'
@@ -12,6 +12,8 @@ import { type Stream, streamOf, watchKind } from './watch-kind.ts'
 /** How often somebody looks whether kinds were installed or removed. */
 export const RECHECK_MS = 30_000
 const FIRST_PAUSE_MS = 3_000
+/** Who has a copy soon knows whether it can still be trusted. */
+const IMPATIENT: KubeLimits = { requestMs: 3_000, attempts: 2, firstPauseMs: 200, longestPauseMs: 1_000 }
 
 const keyOf = (served: Iterable<ServedKind>): string =>
   [...served].map(({ root, resource }) => `${root}/${resource}`).join(' ')
@@ -66,8 +68,8 @@ export const watchCluster = (
   }
 
   /** Asks which kinds there are, and starts anew where they are others than before. */
-  const look = async (): Promise<boolean> => {
-    const served = await discoverKinds(createKubeApi(connection, signal), kinds)
+  const look = async (limits = LIMITS): Promise<boolean> => {
+    const served = await discoverKinds(createKubeApi(connection, signal, limits), kinds)
     const key = keyOf(served.values())
     if (key === known) return true
     stop.abort()
@@ -98,7 +100,7 @@ export const watchCluster = (
       // What routes lead to outside the namespaces is not watched, so it is read anew.
       if (namespaces.length > 0 || !isWhole()) return undefined
       // Who uninstalls a kind deletes its objects first: their end is not news of them, but of the kind.
-      if (!(await look()) || !isWhole()) return undefined
+      if (!(await look(IMPATIENT)) || !isWhole()) return undefined
       const learned: Learned = {
         holdings: streams.map(({ holding }) => holding),
         unlisted: new Map<ObjectKind, Unlisted>(missing.map((kind) => [kind, 'notInstalled'])),

@@ -3,17 +3,16 @@ import type { ClusterCheck } from '../../core/ports.ts'
 import { type Config, questionOf, type SourceConfig } from '../config/config.ts'
 import { probe } from '../publication/with-probe.ts'
 import { loadConfig } from './load-config.ts'
+import { type Examined, renderExamined } from './render-doctor.ts'
 import { clusterOpener } from './source-reader.ts'
 import type { World } from './world.ts'
 
 export type DoctorCommand = { readonly config?: string; readonly store?: string; readonly json?: true }
 
-type Examined = { readonly of: string; readonly checks: readonly ClusterCheck[] }
-
 /** What cannot be had at all is one check that is not fine. */
-const failureOf = (error: unknown): ClusterCheck => {
+const failureOf = (topic: ClusterCheck['topic'], error: unknown): ClusterCheck => {
   if (!(error instanceof OperationError)) throw error
-  return { what: error.message, isFine: false, isNeeded: true }
+  return { topic, what: error.message, isFine: false, isNeeded: true }
 }
 
 const checkSource = async (
@@ -25,12 +24,13 @@ const checkSource = async (
   const of = `source ${source.name}`
   try {
     const cluster = await open(source)
+    // The Lease is in the cluster of the first source.
     const others = { events: report.events, ...(isFirst && watch.lease !== undefined && { lease: watch.lease }) }
     const checks = await cluster.check(questionOf(source), others)
-    const way = { what: `context ${cluster.context}, ${cluster.server}`, isFine: true, isNeeded: true }
-    return { of, checks: [way, ...checks] }
+    const what = `context ${cluster.context} at ${cluster.server}`
+    return { of, checks: [{ topic: 'server', what, isFine: true, isNeeded: true }, ...checks] }
   } catch (error) {
-    return { of, checks: [failureOf(error)] }
+    return { of, checks: [failureOf('server', error)] }
   }
 }
 
@@ -38,15 +38,11 @@ const checkStore = async (url: string, world: World): Promise<Examined> => {
   const of = `store ${url.replace(/\?.*/, '')}`
   try {
     await probe(await world.openStore(url))
-    return { of, checks: [{ what: 'conditions on writes are honoured', isFine: true, isNeeded: true }] }
+    const what = 'can be written, and honours conditions'
+    return { of, checks: [{ topic: 'store', what, isFine: true, isNeeded: true }] }
   } catch (error) {
-    return { of, checks: [failureOf(error)] }
+    return { of, checks: [failureOf('store', error)] }
   }
-}
-
-const lineOf = ({ what, isFine, isNeeded, fix }: ClusterCheck): string => {
-  const mark = isFine ? 'ok  ' : isNeeded ? 'FAIL' : 'warn'
-  return `  ${mark}  ${what}${fix === undefined ? '' : `\n        ${fix}`}\n`
 }
 
 /** Checks what a sync needs, one by one, and says what to add. Exit code 1 where a sync would fail. */
@@ -58,14 +54,11 @@ export const runDoctor = async (options: DoctorCommand, world: World): Promise<n
     examined.push(await checkSource(source, config, open, index === 0))
   examined.push(await checkStore(options.store ?? config.publish.store, world))
   const isWell = examined.every(({ checks }) => checks.every(({ isFine, isNeeded }) => isFine || !isNeeded))
+  const verdict = isWell ? 'A sync should work.' : 'A sync would fail; see FAIL above.'
   world.print(
     options.json
       ? `${JSON.stringify({ configuration: from, isWell, checks: examined }, null, 2)}\n`
-      : [
-          `configuration: ${from}\n`,
-          ...examined.map(({ of, checks }) => `${of}\n${checks.map(lineOf).join('')}`),
-          isWell ? 'A sync should work.\n' : 'A sync would fail; see FAIL above.\n',
-        ].join(''),
+      : `configuration: ${from}\n${examined.map(renderExamined).join('')}${verdict}\n`,
   )
   return isWell ? 0 : 1
 }

@@ -62,7 +62,7 @@ const isServed = async (admin: Admin, apiVersion: string, plural: string): Promi
   )
 }
 
-const installCrd = async (admin: Admin, crd: Crd): Promise<void> => {
+export const installCrd = async (admin: Admin, crd: Crd): Promise<void> => {
   const { name } = crd.metadata
   await admin.create(API, CRDS, crd)
   await until(`the establishment of ${name}`, [], () => isEstablished(admin, crd))
