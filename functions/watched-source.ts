@@ -1,5 +1,6 @@
 import { discover } from '../core/discover/discover.ts'
 import { nameOf } from '../core/discover/route/landscape.ts'
+import { during } from '../core/model/during.ts'
 import { OperationError } from '../core/model/operation-error.ts'
 import type { SnapshotReading } from '../core/model/snapshot.ts'
 import type { Cluster } from '../core/ports.ts'
@@ -63,20 +64,20 @@ export const createWatchedSource = (
   }
   const watch = cluster.watch(question, stopped, onChange, onProblem)
 
-  const list = async (): Promise<SnapshotReading> => {
-    const began = now()
-    const impatient = new AbortController()
-    const done = new AbortController()
-    const late = new DOMException('', 'TimeoutError')
-    if (failures > 0) void wait(PATIENCE_MS, done.signal).then(() => impatient.abort(late))
-    try {
-      const reading = await cluster.read(question, AbortSignal.any([stopped, impatient.signal]))
-      listedAt = began
-      return reading
-    } finally {
-      done.abort()
-    }
-  }
+  const list = (): Promise<SnapshotReading> =>
+    during(stopped, async (signal) => {
+      const began = now()
+      const late = new AbortController()
+      const done = new AbortController()
+      if (failures > 0) void wait(PATIENCE_MS, done.signal).then(() => late.abort(new DOMException('', 'TimeoutError')))
+      try {
+        const reading = await cluster.read(question, AbortSignal.any([signal, late.signal]))
+        listedAt = began
+        return reading
+      } finally {
+        done.abort()
+      }
+    })
 
   /**
    * Where a route has lost a URL, all is listed once more: copies and lists of several kinds are not of one moment, and

@@ -52,18 +52,25 @@ const checkToken = (server: string, config: KubeConfig, { headers, cert }: Reque
 }
 
 const credentialFailure = (server: string, config: KubeConfig, thrown: unknown): OperationError => {
-  const plugin = pluginOf(config.getCurrentUser())
+  const user = config.getCurrentUser()
+  const plugin = pluginOf(user)
   // What cannot be parsed is repeated in the message, and is a credential.
   const message =
     thrown instanceof Error && !(thrown instanceof SyntaxError)
       ? printable(thrown.message.trim().split('\n')[0] ?? '', 300)
       : 'what came back cannot be read'
-  if (plugin === undefined) return unusable(server, message)
-  const isMissing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT'
+  const call = thrown instanceof Error && 'syscall' in thrown ? String(thrown.syscall) : ''
+  // The library cannot renew one: it gives the URL of the issuer in a form that its own client refuses.
+  if (call === '' && user?.authProvider?.name === 'oidc')
+    return unusable(server, 'the OIDC token has expired or is none, and cannot be renewed here')
+  const isUnstarted = call.startsWith('spawn')
+  // A file that cannot be read is not the fault of a program.
+  if (plugin === undefined || (call !== '' && !isUnstarted)) return unusable(server, message)
+  const why = message.endsWith('ENOENT') ? 'is not installed' : `cannot be started: ${message}`
   return clusterError(server, {
     code: 'ExecPluginFailed',
-    cause: `the program ${plugin}, which the kubeconfig asks for credentials, ${isMissing ? 'is not installed' : message}`,
-    fix: isMissing ? 'Install it, or use a kubeconfig with a token' : 'Sign in again with it',
+    cause: `the program ${plugin}, which the kubeconfig asks for credentials, ${isUnstarted ? why : message}`,
+    fix: isUnstarted ? 'Install it, or use a kubeconfig with a token' : 'Sign in again with it',
   })
 }
 

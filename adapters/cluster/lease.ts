@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isMap } from '../../core/model/is-map.ts'
 import { OperationError } from '../../core/model/operation-error.ts'
 import type { Leadership, LeaseOptions } from '../../core/ports.ts'
-import { createKubeApi, type KubeAnswer } from './kube-api.ts'
+import { createKubeApi, type KubeAnswer, type KubeApi } from './kube-api.ts'
 import type { Connection } from './kube-fetch.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -40,10 +40,9 @@ export const lead = (
   const root = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`
   const path = `${root}/${encodeURIComponent(name)}`
   const released = new AbortController()
-  const over = new AbortController()
   // A request that hangs must leave time for another before the lease is lost.
   const limits = { requestMs: renewDeadline / 2, attempts: 1, firstPauseMs: 0, longestPauseMs: 0 }
-  const api = createKubeApi(connection, over.signal, limits)
+  const api = (): KubeApi => createKubeApi(connection, AbortSignal.timeout(renewDeadline), limits)
   let heldUntil = 0
   let wasHeld = false
   let seen = { version: '', at: 0 }
@@ -52,7 +51,7 @@ export const lead = (
   const isHeld = (): boolean => performance.now() < heldUntil
 
   const find = async (): Promise<{ readonly version: string; readonly spec: Fields } | undefined> => {
-    const found = await api.get(path)
+    const found = await api().get(path)
     if (found.kind === 'absent') return undefined
     if (found.kind !== 'ok') throw unusable(found, options)
     const { metadata, spec } = found.value
@@ -61,7 +60,7 @@ export const lead = (
   }
 
   const replace = (version: string, spec: Fields): Promise<KubeAnswer> =>
-    api.send('PUT', path, { ...KIND, metadata: { name, namespace, resourceVersion: version }, spec })
+    api().send('PUT', path, { ...KIND, metadata: { name, namespace, resourceVersion: version }, spec })
 
   /** One try to get it or to keep it. */
   const attempt = async (): Promise<void> => {
@@ -72,7 +71,10 @@ export const lead = (
     if (version !== seen.version) seen = { version, at: performance.now() }
     const isOurs = spec.holderIdentity === identity
     const isSilent = asked - seen.at > Number(spec.leaseDurationSeconds ?? 0) * 1_000
-    if (spec.holderIdentity && !isOurs && !isSilent) return
+    if (spec.holderIdentity && !isOurs && !isSilent) {
+      heldUntil = 0
+      return
+    }
     const next = {
       ...spec,
       holderIdentity: identity,
@@ -84,7 +86,7 @@ export const lead = (
     }
     const written =
       lease === undefined
-        ? await api.send('POST', root, { ...KIND, metadata: { name, namespace }, spec: next })
+        ? await api().send('POST', root, { ...KIND, metadata: { name, namespace }, spec: next })
         : await replace(version, next)
     if (written.kind === 'ok') heldUntil = asked + renewDeadline
     else if (written.kind !== 'conflict') throw unusable(written, options)
@@ -136,7 +138,6 @@ export const lead = (
         // Who waits sees it run out.
         if (!(thrown instanceof OperationError)) throw thrown
       }
-      over.abort()
     },
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { during } from '../../core/model/during.ts'
 import type { ObjectKind, Unlisted } from '../../core/model/snapshot.ts'
 import type { ClusterQuestion, ClusterWatch } from '../../core/ports.ts'
 import { networkFailure } from './cluster-failure.ts'
@@ -56,7 +57,6 @@ export const watchCluster = (
     })
     const around = {
       connection,
-      api: createKubeApi(connection, until),
       source: question.source,
       signal: until,
       wait: (milliseconds: number) => wait(milliseconds, until),
@@ -69,7 +69,7 @@ export const watchCluster = (
 
   /** Asks which kinds there are, and starts anew where they are others than before. */
   const look = async (limits = LIMITS): Promise<boolean> => {
-    const served = await discoverKinds(createKubeApi(connection, signal, limits), kinds)
+    const served = await during(signal, (own) => discoverKinds(createKubeApi(connection, own, limits), kinds))
     const key = keyOf(served.values())
     if (key === known) return true
     stop.abort()

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
+import { during } from '../../core/model/during.ts'
 import { isMap } from '../../core/model/is-map.ts'
 import type { OperationError } from '../../core/model/operation-error.ts'
 import { clusterError, networkFailure } from './cluster-failure.ts'
 import type { ServedKind } from './discover-kinds.ts'
 import { createHolding, type Holding } from './holding.ts'
-import type { KubeApi } from './kube-api.ts'
+import { createKubeApi } from './kube-api.ts'
 import type { Connection } from './kube-fetch.ts'
 import { listKind, pathOf } from './list-kind.ts'
 
@@ -23,7 +24,6 @@ export type Stream = {
 
 type Surroundings = {
   readonly connection: Connection
-  readonly api: KubeApi
   readonly source: string
   readonly signal: AbortSignal
   readonly wait: (milliseconds: number) => Promise<void>
@@ -93,8 +93,9 @@ const refusal = (server: string, status: number): OperationError =>
       })
 
 /** Lists all of it anew. */
-const list = async (stream: Stream, { api, source, onChange }: Surroundings): Promise<void> => {
+const list = async (stream: Stream, { connection, source, onChange }: Surroundings, signal: AbortSignal) => {
   const holding = createHolding(source, stream.served)
+  const api = createKubeApi(connection, signal)
   const listed = await listKind(api, stream.served, stream.namespace, holding.take, holding.clear)
   const isNews = listed.kind === 'listed' || stream.state !== 'denied'
   stream.holding = holding
@@ -104,8 +105,11 @@ const list = async (stream: Stream, { api, source, onChange }: Surroundings): Pr
 }
 
 /** Follows one watch to its end. Every event moves `version` on, so that the next one neither misses nor repeats any. */
-const follow = async (stream: Stream, around: Surroundings): Promise<'over' | 'denied'> => {
-  const { connection, signal, onChange, onLive } = around
+const follow = async (
+  stream: Stream,
+  { connection, onChange, onLive }: Surroundings,
+  signal: AbortSignal,
+): Promise<'over' | 'denied'> => {
   // Not all at the same moment.
   const seconds = WATCH_SECONDS + Math.floor(Math.random() * 60)
   const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${stream.version}&timeoutSeconds=${seconds}`
@@ -139,11 +143,11 @@ const problemOf = ({ served, namespace }: Stream): string =>
   `It may not watch ${served.resource}${namespace === '' ? '' : ` in namespace ${namespace}`}, so changes are seen only when all is listed again. Add to its role: { apiGroups: ["${served.group}"], resources: ["${served.resource}"], verbs: ["get", "list", "watch"] }.`
 
 /** One time around: lists if need be, then follows. Gives how long to wait before the next. */
-const pass = async (stream: Stream, around: Surroundings): Promise<number> => {
-  if (stream.version === '') await list(stream, around)
+const pass = async (stream: Stream, around: Surroundings, signal: AbortSignal): Promise<number> => {
+  if (stream.version === '') await list(stream, around, signal)
   // Somebody may allow it later; until then it is as any denied kind.
   if (stream.state === 'denied') return LONGEST_PAUSE_MS
-  if ((await follow(stream, around)) === 'over') return 0
+  if ((await follow(stream, around, signal)) === 'over') return 0
   if (!stream.isTold) around.onProblem(problemOf(stream))
   stream.isTold = true
   stream.version = ''
@@ -152,16 +156,16 @@ const pass = async (stream: Stream, around: Surroundings): Promise<number> => {
 
 /** Lists, then follows what changes, until the signal: what an expired version lost is listed again. */
 export const watchKind = async (stream: Stream, around: Surroundings): Promise<void> => {
-  const { api, signal, wait, onProblem } = around
+  const { connection, signal, wait, onProblem } = around
   let failures = 0
   while (!signal.aborted) {
     let pause = 0
     try {
-      pause = await pass(stream, around)
+      pause = await during(signal, (own) => pass(stream, around, own))
     } catch (thrown) {
       if (signal.aborted) return
       // Twice may be a server that restarts; then people should know.
-      if (failures === 2) onProblem(networkFailure(api.server, thrown).message)
+      if (failures === 2) onProblem(networkFailure(connection.server, thrown).message)
       // A server that was restored from a backup may never come to the version that we have.
       if (failures > 2) stream.version = ''
     }

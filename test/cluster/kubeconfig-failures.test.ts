@@ -167,6 +167,21 @@ describe.concurrent('a sync fails in one line and leaves what is published: cred
       { 'auth-provider': { name: 'oidc', config: { 'id-token': `e30.${base64('{"exp":1}')}.c2ln` } } },
       'has expired',
     ],
+    [
+      'an OIDC token that has expired, with what should renew it',
+      {
+        'auth-provider': {
+          name: 'oidc',
+          config: {
+            'id-token': `e30.${base64('{"exp":1}')}.c2ln`,
+            'client-id': 'me',
+            'refresh-token': 'hunter2',
+            'idp-issuer-url': 'https://127.0.0.1:1',
+          },
+        },
+      },
+      'has expired',
+    ],
     ['an OIDC token that is none', { 'auth-provider': { name: 'oidc', config: { 'id-token': 'hunter2.a.b' } } }, ''],
   ])('%s', (_, user, says) =>
     expectFailure(kubeconfigOf({ user }), {
@@ -189,6 +204,8 @@ describe.concurrent('a sync fails in one line and leaves what is published: a pr
   }
 
   it('that is not installed', () => fails('no-such-plugin', 'is not installed', 'Install it'))
+  it('that is no program', () =>
+    fails(join(folderOf({ plugin: 'hunter2' }), 'plugin'), 'cannot be started', 'EACCES', 'Install it'))
   it('that fails and says why', () =>
     fails(script('echo "\nNot signed in: run login" >&2; exit 1'), 'Not signed in: run login', 'Sign in again'))
   it('that fails and says too much', () => fails(script('echo "token $1 is over" >&2; exit 1'), 'token … is over'))
@@ -219,6 +236,16 @@ describe.concurrent('a sync fails in one line and leaves what is published: a se
       code: 'ClusterUntrusted',
       says: [server, 'Check certificate-authority'],
     }))
+
+  it.each([
+    ['a program', { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'no-such-plugin' } }],
+    ['OIDC', { 'auth-provider': { name: 'oidc', config: { 'id-token': 'e30.e30.c2ln' } } }],
+  ])('whose authority is a file that is missing, for a user of %s', (_, user) =>
+    expectFailure(kubeconfigOf({ cluster: { server, 'certificate-authority': '/none/ca.crt' }, user }), {
+      code: 'KubeconfigCredentialsUnusable',
+      says: [server, '/none/ca.crt', 'Mend the kubeconfig'],
+    }),
+  )
 
   it('with the certificate of another name', () => {
     const there = server.replace('127.0.0.1', 'localhost')

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, type ExpectStatic, it } from 'vitest'
+import { grant, shippedRules } from './granted.ts'
 import { renderKubeconfig } from './kube.ts'
 import { openMiddle } from './middle.ts'
 import {
@@ -25,16 +26,15 @@ import { createWaypost } from './waypost.ts'
 
 const cluster = startedCluster()
 const { admin } = cluster
-const credentials = { token: cluster.adminToken }
 
 type Config = { readonly namespaces?: readonly string[]; readonly labelSelector?: string; readonly debounce?: string }
 
-const watcher = (config: Config, server = cluster.server) => {
+const watcher = (config: Config, server = cluster.server, token = cluster.adminToken) => {
   const { debounce, ...kubernetes } = config
   const watch = { lease: false, ...(debounce !== undefined && { debounce }) }
   const sources = [{ name: 'cluster', kubernetes }]
   return createWaypost(
-    renderKubeconfig({ server, ca: cluster.ca }, credentials),
+    renderKubeconfig({ server, ca: cluster.ca }, { token }),
     JSON.stringify({ sources, watch, discovery: { pendingGrace: '0s' } }),
   )
 }
@@ -67,6 +67,26 @@ const exposed = async ({ namespace, at, labels }: Awaited<ReturnType<typeof plac
   await createRoute(admin, server, { parent: gateway, backend: server, path: '/mcp' })
   await judgeRoute(admin, server, 'True')
   return { server, gateway }
+}
+
+/**
+ * The controller judges a route before it leads elsewhere: spec and status cannot be written together, and in between it
+ * would rightly be unlisted.
+ */
+const judgeAhead = async (route: Place, ...parents: readonly Place[]): Promise<void> => {
+  const { metadata, status } = (await admin.get(...ROUTES, route)) as unknown as {
+    readonly metadata: { readonly generation: number }
+    readonly status: { readonly parents: readonly [{ readonly conditions: readonly object[] }] }
+  }
+  const [{ conditions, ...judged }] = status.parents
+  const observedGeneration = metadata.generation + 1
+  await admin.patchStatus(...ROUTES, route, {
+    parents: parents.map((parent) => ({
+      ...judged,
+      parentRef: { group: 'gateway.networking.k8s.io', kind: 'Gateway', ...parent },
+      conditions: conditions.map((condition) => ({ ...condition, observedGeneration })),
+    })),
+  })
 }
 
 const whenPublished = (expect: ExpectStatic, waypost: ReturnType<typeof watcher>) =>
@@ -188,6 +208,23 @@ describe.concurrent('many changes', () => {
 })
 
 describe.concurrent('whatever happens on the way', () => {
+  it('who may list and not watch is told once what to add, and goes on', async ({ expect }) => {
+    const { namespace, at } = await places()
+    await createServer(admin, at('one'), { annotations: exported(at('one')) })
+    const token = await cluster.serviceAccountToken(namespace, 'waypost')
+    const rules = shippedRules('read').map((rule) => ({ ...rule, verbs: ['get', 'list'] }))
+    await grant(admin, { namespace, name: 'waypost' }, rules)
+    const waypost = watcher({ namespaces: [namespace] }, cluster.server, token)
+    const { code, errors } = await whileWatching(waypost, async (said) => {
+      await expect.poll(() => described(waypost), SOON).toEqual({ one: 'first' })
+      await expect.poll(() => said.errors, SOON).toContain('It may not watch mcpservers')
+      await sleep(1_000)
+    })
+    expect(code).toBe(0)
+    const lines = errors.trim().split('\n')
+    expect(new Set(lines.map((line) => line.slice(line.indexOf(' ')))).size).toBe(lines.length)
+  })
+
   it('what changes while the connection is cut shows when it is back, and until then all stays', async ({ expect }) => {
     const { at, labels, labelSelector } = await places()
     for (const name of ['changed', 'removed'])
@@ -257,15 +294,15 @@ describe.concurrent('whatever happens on the way', () => {
             const owner = await admin.get(...MCP, server)
             await createService(admin, next, owner)
             const parent = late === 'gateways' ? next : own.at('gateway')
-            const backend = late === 'services' ? next : server
-            await admin.patch(...ROUTES, server, {
-              spec: {
-                parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...parent }],
-                rules: rulesTo('/next', backend),
-              },
-            })
-            await judgeRoute(admin, server, 'True')
-            const after = late === 'gateways' ? `https://next.${host}/next` : `https://${host}/next`
+          const backend = late === 'services' ? next : server
+          await judgeAhead(server, own.at('gateway'), next)
+          await admin.patch(...ROUTES, server, {
+            spec: {
+              parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...parent }],
+              rules: rulesTo('/next', backend),
+            },
+          })
+          const after = late === 'gateways' ? `https://next.${host}/next` : `https://${host}/next`
             await expect.poll(() => published(waypost), SOON).toEqual([after])
             // A copy that stays behind must not take it away again.
             for (const description of ['second', 'third']) {
@@ -286,7 +323,7 @@ describe.concurrent('whatever happens on the way', () => {
     const { at, labels, labelSelector } = await places()
     await createServer(admin, at('one'), { labels, annotations: exported(at('one')) })
     const middle = await openMiddle(cluster)
-    const kubeconfig = JSON.parse(renderKubeconfig(cluster, credentials))
+    const kubeconfig = JSON.parse(renderKubeconfig(cluster, { token: cluster.adminToken }))
     const [{ cluster: here }] = kubeconfig.clusters
     kubeconfig.clusters.push({ name: 'hung', cluster: { ...here, server: middle.server } })
     kubeconfig.contexts.push({ name: 'hung', context: { cluster: 'hung', user: 'test' } })
