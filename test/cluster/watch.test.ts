@@ -294,15 +294,15 @@ describe.concurrent('whatever happens on the way', () => {
             const owner = await admin.get(...MCP, server)
             await createService(admin, next, owner)
             const parent = late === 'gateways' ? next : own.at('gateway')
-          const backend = late === 'services' ? next : server
-          await judgeAhead(server, own.at('gateway'), next)
-          await admin.patch(...ROUTES, server, {
-            spec: {
-              parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...parent }],
-              rules: rulesTo('/next', backend),
-            },
-          })
-          const after = late === 'gateways' ? `https://next.${host}/next` : `https://${host}/next`
+            const backend = late === 'services' ? next : server
+            await judgeAhead(server, own.at('gateway'), next)
+            await admin.patch(...ROUTES, server, {
+              spec: {
+                parentRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', ...parent }],
+                rules: rulesTo('/next', backend),
+              },
+            })
+            const after = late === 'gateways' ? `https://next.${host}/next` : `https://${host}/next`
             await expect.poll(() => published(waypost), SOON).toEqual([after])
             // A copy that stays behind must not take it away again.
             for (const description of ['second', 'third']) {
