@@ -1,5 +1,6 @@
 import { discover } from '../core/discover/discover.ts'
 import { nameOf } from '../core/discover/route/landscape.ts'
+import { canonicalJson } from '../core/model/canonical-json.ts'
 import { during } from '../core/model/during.ts'
 import { OperationError } from '../core/model/operation-error.ts'
 import type { SnapshotReading } from '../core/model/snapshot.ts'
@@ -12,8 +13,16 @@ const RESYNC_MS = 5 * 60_000
 /** What routes lead to outside the namespaces of a source is not watched. */
 const RESYNC_ELSEWHERE_MS = 60_000
 const LONGEST_PAUSE_MS = 60_000
-/** For one that has failed: meanwhile the others wait. */
+/** For one that has failed: meanwhile the others wait. It doubles, so that a slow one comes back too. */
 const PATIENCE_MS = 5_000
+/** For routes that never rest. */
+const MOST_LISTS = 3
+
+const unsettled = (source: string): OperationError =>
+  new OperationError(
+    'ClusterUnsettled',
+    `Routes of source ${source} lead elsewhere each time they are read. What is published stays until they rest.`,
+  )
 
 /** How long to leave alone what has failed so often in a row. */
 export const pauseAfter = (failures: number): number => Math.min(LONGEST_PAUSE_MS, 1_000 * 2 ** failures)
@@ -26,20 +35,25 @@ export type WatchedSource = {
   readonly forget: () => void
 }
 
-/** The URLs that each exported route gives. */
-type Ways = ReadonlyMap<string, ReadonlySet<string>>
+/** The URLs that each exported route gives, and what it leads to that is not there. */
+type Ways = ReadonlyMap<string, { readonly urls: ReadonlySet<string>; readonly why: string }>
 
 const waysIn = ({ snapshot }: SnapshotReading, { discovery }: Config): Ways =>
   new Map(
-    discover(snapshot, discovery).walks.map(({ route, endpoints }) => [
-      nameOf(route),
-      new Set(endpoints.map(({ url }) => url)),
-    ]),
+    discover(snapshot, discovery).walks.map(({ route, endpoints, obstacles }) => {
+      const missing = obstacles.filter((obstacle) => obstacle.class === 'notFound')
+      const why = canonicalJson(missing.map(({ finding }) => finding))
+      return [nameOf(route), { urls: new Set(endpoints.map(({ url }) => url)), why }]
+    }),
   )
 
-/** Has a route that still asks for it lost a URL that it had? */
-const hasLost = (before: Ways, now: Ways): boolean =>
-  [...now].some(([route, urls]) => [...(before.get(route) ?? [])].some((url) => !urls.has(url)))
+/** The routes that still ask for it and have lost a URL that they had, each with what is missing; empty where none has. */
+const lossesIn = (before: Ways, now: Ways): string =>
+  [...now]
+    .filter(([route, { urls }]) => [...(before.get(route)?.urls ?? [])].some((url) => !urls.has(url)))
+    .map(([route, { why }]) => `${route} ${why}`)
+    .sort()
+    .join('\n')
 
 /** A source that is read from a copy, which a watch keeps, and now and then from its cluster. */
 export const createWatchedSource = (
@@ -69,7 +83,8 @@ export const createWatchedSource = (
       const began = now()
       const late = new AbortController()
       const done = new AbortController()
-      if (failures > 0) void wait(PATIENCE_MS, done.signal).then(() => late.abort(new DOMException('', 'TimeoutError')))
+      if (failures > 0)
+        void wait(PATIENCE_MS * 2 ** failures, done.signal).then(() => late.abort(new DOMException('', 'TimeoutError')))
       try {
         const reading = await cluster.read(question, AbortSignal.any([signal, late.signal]))
         listedAt = began
@@ -79,19 +94,31 @@ export const createWatchedSource = (
       }
     })
 
-  /**
-   * Where a route has lost a URL, all is listed once more: copies and lists of several kinds are not of one moment, and
-   * what is behind the route may be on its way.
-   */
-  const look = async (): Promise<SnapshotReading> => {
+  const first = async (): Promise<SnapshotReading> => {
     const isCopyEnough = failures > 0 || now() < listedAt + resync
     const copy = isCopyEnough ? await watch.reading() : undefined
     // After a failure a copy that is whole again was listed since, and nobody had to wait for that.
     if (copy !== undefined && failures > 0) listedAt = now()
-    const first = copy ?? (await list())
-    const found = waysIn(first, config)
-    const reading = hasLost(ways, found) ? await list() : first
-    ways = reading === first ? found : waysIn(reading, config)
+    return copy ?? list()
+  }
+
+  /**
+   * Where a route has lost a URL, all is listed once more: copies and lists of several kinds are not of one moment, and
+   * what is behind the route may be on its way. A loss counts that is seen twice, with the same object missing.
+   */
+  const look = async (): Promise<SnapshotReading> => {
+    let reading = await first()
+    let found = waysIn(reading, config)
+    let losses = lossesIn(ways, found)
+    for (let lists = 0, isSure = losses === ''; !isSure; lists++) {
+      if (lists === MOST_LISTS) throw unsettled(source.name)
+      reading = await list()
+      found = waysIn(reading, config)
+      const again = lossesIn(ways, found)
+      isSure = again === losses || again === ''
+      losses = again
+    }
+    ways = found
     return reading
   }
 

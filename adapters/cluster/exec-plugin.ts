@@ -20,6 +20,7 @@ type PluginUser = {
 const PROVIDER = 'waypost-exec'
 /** Less than a request may take, so that the program is blamed and not the server. */
 const LIMIT_MS = 20_000
+const UNTOLD_MS = 5 * 60_000
 
 /** As the user of a kubeconfig: who asks the program for credentials. */
 export const execProvider = (exec: Fields): { readonly name: string; readonly config: Fields } => ({
@@ -34,7 +35,13 @@ export const pluginOf = (user: PluginUser | null): string | undefined =>
 /** What a program says in its defence, without what may be a token or a key. */
 const firstLine = (text: string): string => {
   const line = text.split('\n').find((each) => each.trim() !== '') ?? ''
-  return printable(line.trim().replace(/[\w+=.-]*[\w+=-]{40}[\w+=.-]*/g, '…'), 200)
+  return printable(
+    line
+      .trim()
+      .slice(0, 400)
+      .replace(/(?<![\w+=./-])[\w+=./-]{24,}/g, '…'),
+    200,
+  )
 }
 
 const parseCredential = (text: string): Credential => {
@@ -46,7 +53,8 @@ const parseCredential = (text: string): Credential => {
   }
   const status = isMap(value) && value.kind === 'ExecCredential' && isMap(value.status) ? value.status : {}
   const { token, clientCertificateData: certificate, clientKeyData: key, expirationTimestamp } = status
-  const expiresAt = typeof expirationTimestamp === 'string' ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY
+  // What does not say when it ends may be over by then, and nobody would ask for another.
+  const expiresAt = typeof expirationTimestamp === 'string' ? Date.parse(expirationTimestamp) : Date.now() + UNTOLD_MS
   const credential = {
     ...(typeof token === 'string' && { token }),
     ...(typeof certificate === 'string' && typeof key === 'string' && { certificate, key }),

@@ -16,7 +16,7 @@ export type KubeApi = {
   /** Asks until there is an answer; who asks for something that is safe to ask twice. */
   readonly get: (path: string) => Promise<KubeAnswer>
   /** Once: the caller knows what a lost answer means. */
-  readonly send: (method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body: Json) => Promise<KubeAnswer>
+  readonly send: (method: 'POST' | 'PUT', path: string, body: Json) => Promise<KubeAnswer>
   readonly cost: () => { readonly requests: number; readonly bytes: number }
 }
 
@@ -149,8 +149,7 @@ export const createKubeApi = (
     server,
     get,
     send: async (method, path, body) => {
-      const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
-      const headers = { accept: 'application/json', 'content-type': type }
+      const headers = { accept: 'application/json', 'content-type': 'application/json' }
       const result = await ask(path, { method, headers, body: JSON.stringify(body) })
       if (result.kind === 'again') throw result.error
       return result.answer

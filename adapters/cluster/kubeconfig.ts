@@ -22,6 +22,16 @@ const ANONYMOUS = ''
 const invalid = (from: string, problem: string, fix: string): OperationError =>
   new OperationError('KubeconfigInvalid', `The kubeconfig in ${from} cannot be used: ${problem}. ${fix}.`)
 
+/** Somebody may have put the file itself where its path belongs; then it must not be repeated. */
+const checkPath = (path: string, from: string): void => {
+  if (path.length > 400 || /[\n{}]/.test(path))
+    throw invalid(
+      from === path ? 'kubernetes.kubeconfig' : from,
+      'it is no path',
+      'Put the text into WAYPOST_KUBECONFIG',
+    )
+}
+
 const readText = (path: string): string | undefined => {
   try {
     return readFileSync(path, 'utf8')
@@ -100,6 +110,7 @@ const parseKubeconfig = (text: string, from: string, folder: string): KubeConfig
 /** As kubectl merges the files of KUBECONFIG: of two with one name the first counts, and a file that is not there is none. */
 const mergeFiles = (paths: readonly string[], from: string): KubeConfig => {
   const configs = paths.flatMap((path) => {
+    checkPath(path, from)
     const text = readText(path)
     return text === undefined ? [] : [parseKubeconfig(text, path, dirname(resolve(path)))]
   })

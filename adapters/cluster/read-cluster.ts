@@ -62,6 +62,14 @@ const namespacesOf = (served: ServedKind, { scope }: ClusterQuestion, learned: L
   return [...scope.namespaces, ...grants]
 }
 
+/** What is asked for by name: where only some namespaces are listed, what is outside of them or in none. */
+const placesOf = (served: ServedKind, { scope }: ClusterQuestion, learned: Learned): readonly Place[] => {
+  const { namespaces } = scope
+  if (namespaces.length === 0) return []
+  const own = served.kind === 'Namespace' ? namespaces.map((name) => ({ namespace: '', name })) : []
+  return [...own, ...referencesTo(served.kind, objectsIn(learned), served.isNamespaced ? namespaces : [])]
+}
+
 const getOne = async (
   api: KubeApi,
   served: ServedKind,
@@ -87,16 +95,8 @@ const readKind = async (
   question: ClusterQuestion,
   learned: Learned,
 ): Promise<void> => {
-  const { source, scope } = question
-  const isEverywhere = scope.namespaces.length === 0
-  const own = isEverywhere
-    ? []
-    : served.kind === 'Namespace'
-      ? scope.namespaces.map((name) => ({ namespace: '', name }))
-      : []
-  const places = isEverywhere
-    ? []
-    : [...own, ...referencesTo(served.kind, objectsIn(learned), served.isNamespaced ? scope.namespaces : [])]
+  const { source } = question
+  const places = placesOf(served, question, learned)
   const holdings = await inParallel(namespacesOf(served, question, learned), async (namespace) => {
     const holding = createHolding(source, served)
     const listed = await listKind(api, served, namespace, holding.take, holding.clear)

@@ -8,6 +8,8 @@ export type Place = { readonly namespace: string; readonly name: string }
 /** Text of others becomes part of a path only where it could name an object. */
 const isName = (text: string): boolean => /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(text)
 
+const isSame = (a: Place, b: Place): boolean => a.namespace === b.namespace && a.name === b.name
+
 const exportedRoutes = (objects: readonly SnapshotObject[]): readonly HttpRoute[] =>
   objects.filter(
     (object): object is HttpRoute =>
@@ -32,7 +34,10 @@ const FOUND_BY: Partial<Record<ObjectKind, (objects: readonly SnapshotObject[]) 
   ListenerSet: (objects) => parentsOf(objects, 'ListenerSet'),
   Gateway: (objects) => [
     ...parentsOf(objects, 'Gateway'),
-    ...objects.filter((object): object is ListenerSet => object.kind === 'ListenerSet').map(({ parent }) => parent),
+    ...objects
+      .filter((object): object is ListenerSet => object.kind === 'ListenerSet')
+      .filter(({ meta }) => parentsOf(objects, 'ListenerSet').some((place) => isSame(place, meta)))
+      .map(({ parent }) => parent),
   ],
   GatewayClass: (objects) =>
     objects

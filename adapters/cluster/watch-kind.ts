@@ -35,6 +35,10 @@ type Surroundings = {
 /** The server ends a watch after this; a connection that died silently is noticed soon after. */
 const WATCH_SECONDS = 240
 const GRACE_MS = 20_000
+/** The server answers at once, and then sends events. Who is not answered would watch nothing. */
+const OPEN_MS = 15_000
+/** Bookmarks come every minute: a connection that says nothing for longer died silently. */
+const SILENCE_MS = 90_000
 /** A watch that ended sooner is not simply over: who asks again at once would ask without end. */
 const STEADY_MS = 5_000
 const FIRST_PAUSE_MS = 250
@@ -113,10 +117,16 @@ const follow = async (
   // Not all at the same moment.
   const seconds = WATCH_SECONDS + Math.floor(Math.random() * 60)
   const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${stream.version}&timeoutSeconds=${seconds}`
-  const response = await connection.fetch(`${pathOf(stream.served, stream.namespace)}?${query}`, {
-    headers: { accept: 'application/json', 'accept-encoding': 'identity' },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000 + GRACE_MS)]),
-  })
+  const silence = new AbortController()
+  const giveUp = (): void => silence.abort(new DOMException('', 'TimeoutError'))
+  const opening = setTimeout(giveUp, OPEN_MS)
+  const ends = [signal, silence.signal, AbortSignal.timeout(seconds * 1_000 + GRACE_MS)]
+  const response = await connection
+    .fetch(`${pathOf(stream.served, stream.namespace)}?${query}`, {
+      headers: { accept: 'application/json', 'accept-encoding': 'identity' },
+      signal: AbortSignal.any(ends),
+    })
+    .finally(() => clearTimeout(opening))
   if (response.status !== 200) {
     await response.arrayBuffer()
     if (response.status === 403) return 'denied'
@@ -127,14 +137,21 @@ const follow = async (
   stream.state = 'live'
   stream.liveSince = performance.now()
   onLive()
-  for await (const { type, object } of eventsOf(response)) {
-    if (type === 'ERROR') {
-      // Nearly always 410, the version is too old. Whatever it is, a list puts it right.
-      stream.version = ''
-      break
+  const silent = setTimeout(giveUp, SILENCE_MS)
+  try {
+    for await (const { type, object } of eventsOf(response)) {
+      silent.refresh()
+      if (type === 'ERROR') {
+        // Nearly always 410, the version is too old. Whatever it is, a list puts it right.
+        stream.version = ''
+        break
+      }
+      const isNews = type !== 'BOOKMARK' && takeEvent(stream.holding, type, object)
+      stream.version = versionOf(object) ?? stream.version
+      if (isNews) onChange()
     }
-    stream.version = versionOf(object) ?? stream.version
-    if (type !== 'BOOKMARK' && takeEvent(stream.holding, type, object)) onChange()
+  } finally {
+    clearTimeout(silent)
   }
   return 'over'
 }

@@ -76,7 +76,7 @@ export type Unlisted = 'notInstalled' | 'denied'
 /** What an API server did not allow: what to add to a role. `namespace` is empty where all of them were asked for. */
 export type Denial = {
   readonly kind: ObjectKind
-  readonly verb: 'get' | 'list' | 'watch'
+  readonly verb: 'get' | 'list'
   readonly group: string
   readonly resource: string
   readonly namespace: string

@@ -27,7 +27,7 @@ const isEmpty = ({ unreadable, resources, groups, routes, gateways, services, na
 
 /** The MCP and Gateway API kinds that are there: one of them must not vanish unnoticed. */
 export const listedKinds = ({ unlisted }: Snapshot, gatewayApi: boolean): readonly string[] =>
-  [...MCP_KINDS, ...(gatewayApi ? ROUTE_KINDS : [])].filter((kind) => !unlisted.has(kind))
+  [...MCP_KINDS, ...(gatewayApi ? ROUTE_KINDS : [])].filter((kind) => unlisted.get(kind) !== 'notInstalled')
 
 /** What to allow: as the API server put it, else by the names of the kinds. */
 const denialOf = ({ denials }: Snapshot, denied: typeof RESOURCES): string => {

@@ -10,7 +10,7 @@ const names = (checks: readonly ClusterCheck[]): string => checks.map(({ what })
 /** All of a topic that is fine, in one line. */
 const SUMMARIES: Readonly<Record<ClusterCheck['topic'], (fine: readonly ClusterCheck[], of: number) => string>> = {
   server: names,
-  kinds: (fine) => `${fine.length} kinds are installed`,
+  kinds: (fine) => `installed: ${names(fine)}`,
   absent: (fine) => `not installed, and not needed: ${names(fine)}`,
   read: (fine, of) => `has ${fine.length} of ${of} rights to read`,
   watch: (fine, of) => `has ${fine.length} of ${of} rights to watch`,

@@ -18,9 +18,13 @@ export const clusterOpener = (world: World): ((source: SourceConfig) => Promise<
 }
 
 /** Reads a source from its cluster, or from manifests, which stand in for every cluster and are read once. */
-export const sourceReader = (from: string | undefined, readAs: ReadAs, world: World): ReadSource => {
+export const sourceReader = (
+  from: string | undefined,
+  readAs: ReadAs,
+  world: World,
+  open = clusterOpener(world),
+): ReadSource => {
   if (from === undefined) {
-    const open = clusterOpener(world)
     return async (source) => (await open(source)).read(questionOf(source))
   }
   let manifests: ReturnType<World['readManifests']> | undefined

@@ -58,13 +58,14 @@ export const runSync = async (options: SyncCommand, world: World): Promise<numbe
   const opened = await world.openStore(options.store ?? config.publish.store)
   const store = options.dryRun ? withoutWrites(opened) : opened
   const { at, force, source, from, as } = options
+  const open = clusterOpener(world)
   const synced = await sync(
     config,
     {
       store,
       now: at === undefined ? world.now : () => at,
-      readSource: sourceReader(from, as, world),
-      ...(from === undefined && !options.dryRun && { tell: tellerOf(config, clusterOpener(world)) }),
+      readSource: sourceReader(from, as, world, open),
+      ...(from === undefined && !options.dryRun && { tell: tellerOf(config, open) }),
       ...(world.progress && { onProgress: world.progress }),
     },
     { isForced: force ?? false, ...(source !== undefined && { only: source }) },

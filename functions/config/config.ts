@@ -58,7 +58,7 @@ const bad = (...problems: readonly ConfigProblem[]): ParsedConfig => ({ kind: 'b
 /** For editors: `# yaml-language-server: $schema=…`. */
 export const configJsonSchema = (): JsonSchema => z.toJSONSchema(configSchema, { io: 'input' })
 
-/** 001's one registry becomes ours; `format` and `watch` say nothing that a compile needs. */
+/** 001's one registry becomes ours. `format` is detected, and whether to watch is the command's to say. */
 const fromSingleRegistry = (file: z.infer<typeof singleRegistrySchema>): ConfigFile => {
   const { registryName, registries, ...settings } = file
   const sources = registries.map(({ name, kubernetes, syncPolicy, claims }) => ({
@@ -73,7 +73,9 @@ const fromSingleRegistry = (file: z.infer<typeof singleRegistrySchema>): ConfigF
     ...(syncPolicy && { syncPolicy }),
     ...(claims && { claims }),
   }))
-  return { ...settings, sources, registries: [{ name: registryName, sources: sources.map(({ name }) => name) }] }
+  const [debounce] = registries.flatMap(({ kubernetes }) => kubernetes?.watch?.debounceInterval ?? [])
+  const watch = debounce === undefined ? settings.watch : { ...settings.watch, debounce }
+  return { ...settings, watch, sources, registries: [{ name: registryName, sources: sources.map(({ name }) => name) }] }
 }
 
 const twice = (names: readonly string[]): string | undefined =>

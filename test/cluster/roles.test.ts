@@ -190,7 +190,8 @@ const loseRight = async ({ name, places, from, missing, verb, kubernetes, urls }
     const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`
     expect(message).toContain(`${verb} ${resource} ${where}`)
   } else expect(denials(lost).map((finding) => finding.kind)).toEqual([kind])
-  const rule = { apiGroups: [missing.group], resources: [missing.resource], verbs: ['get', 'list', 'watch'] }
+  const verbs = verb === 'get' ? ['get'] : ['get', 'list', 'watch']
+  const rule = { apiGroups: [missing.group], resources: [missing.resource], verbs }
   expect(advisedRules(message)).toEqual([{ rule, namespaces: namespace === undefined ? [] : [namespace] }])
 
   for (const advised of advisedRules(message))
