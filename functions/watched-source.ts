@@ -2,6 +2,7 @@ import { discover } from '../core/discover/discover.ts'
 import { nameOf } from '../core/discover/route/landscape.ts'
 import { canonicalJson } from '../core/model/canonical-json.ts'
 import { during } from '../core/model/during.ts'
+import { FINDING_CODES } from '../core/model/finding.ts'
 import { OperationError } from '../core/model/operation-error.ts'
 import type { SnapshotReading } from '../core/model/snapshot.ts'
 import type { Cluster } from '../core/ports.ts'
@@ -41,7 +42,7 @@ type Ways = ReadonlyMap<string, { readonly urls: ReadonlySet<string>; readonly w
 const waysIn = ({ snapshot }: SnapshotReading, { discovery }: Config): Ways =>
   new Map(
     discover(snapshot, discovery).walks.map(({ route, endpoints, obstacles }) => {
-      const missing = obstacles.filter((obstacle) => obstacle.class === 'notFound')
+      const missing = obstacles.filter(({ finding }) => FINDING_CODES[finding.code][0] === 'notFound')
       const why = canonicalJson(missing.map(({ finding }) => finding))
       return [nameOf(route), { urls: new Set(endpoints.map(({ url }) => url)), why }]
     }),
@@ -83,8 +84,9 @@ export const createWatchedSource = (
       const began = now()
       const late = new AbortController()
       const done = new AbortController()
-      if (failures > 0)
-        void wait(PATIENCE_MS * 2 ** failures, done.signal).then(() => late.abort(new DOMException('', 'TimeoutError')))
+      // Bounded: a timer that is asked for more than it can wait does not wait at all.
+      const patience = Math.min(RESYNC_MS, PATIENCE_MS * 2 ** failures)
+      if (failures > 0) void wait(patience, done.signal).then(() => late.abort(new DOMException('', 'TimeoutError')))
       try {
         const reading = await cluster.read(question, AbortSignal.any([signal, late.signal]))
         listedAt = began

@@ -183,7 +183,7 @@ describe.concurrent('many changes', () => {
       const expected = all.slice(10).map(({ name }, index) => [name, index < 20 ? 'second' : 'third'])
       await expect.poll(() => described(waypost), SOON).toEqual(Object.fromEntries(expected))
     })
-    expect(pointerIn(waypost)?.sequence).toBeGreaterThan(3)
+    expect(pointerIn(waypost)?.sequence).toBeGreaterThan(1)
     expect(pointerIn(waypost)?.sequence).toBeLessThan(20)
   })
 
